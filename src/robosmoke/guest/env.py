@@ -1,0 +1,265 @@
+"""The env base: ``advance`` steps physics, ``observe`` reads, and Gymnasium sees a plain eager env."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from robosmoke.errors import EnvClosed, InvalidAction, UsageError, unknown_name
+from robosmoke.manifest import Camera, Manifest, OnSuccess, Task
+
+Observation = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions:
+    """How an env is built; ``width_px`` and ``height_px`` size the observation pictures."""
+
+    cameras: tuple[str, ...] = ()
+    width_px: int = 128
+    height_px: int = 128
+    on_success: OnSuccess | None = None
+
+
+class Tick(NamedTuple):
+    """What one simulator step gave: its reward and this instant's success predicate."""
+
+    reward: float
+    success: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What ``advance`` did: ``rewards`` float64 [n], ``successes`` bool [n], n <= H steps executed."""
+
+    rewards: NDArray[np.float64]
+    successes: NDArray[np.bool_]
+    terminated: bool
+    truncated: bool
+
+    @property
+    def steps(self) -> int:
+        """Count the control steps executed."""
+        return len(self.rewards)
+
+    @property
+    def done(self) -> bool:
+        """Tell whether the episode is over."""
+        return self.terminated or self.truncated
+
+
+class Landmark(NamedTuple):
+    """Where a recolourable landmark must appear in an upright picture: fractions from the top left."""
+
+    x: float
+    y: float
+
+
+class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
+    """Give one task of one benchmark the robosmoke contract.
+
+    An adapter fills in the hooks below; horizon, action validation, fresh arrays and the
+    Gymnasium face live here, once. Construction loads no simulator and opens no GL context;
+    the first ``reset`` does, in the process that steps it.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  (Gymnasium's own attribute)
+
+    def __init__(self, manifest: Manifest, task: Task, options: EnvOptions | None = None) -> None:
+        self.manifest = manifest
+        self.task = task
+        self.options = options or EnvOptions()
+        self.on_success: OnSuccess = self.options.on_success or manifest.on_success
+        self.render_mode = "rgb_array"
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": manifest.control_hz}
+        self._cameras = {camera.name: camera for camera in manifest.camera}
+        for name in self.options.cameras:
+            self._camera(name)
+        self._keys = (*self.state_spaces(), *self.options.cameras)
+        self.action_space = self.make_action_space()
+        picture = gymnasium.spaces.Box(0, 255, (self.options.height_px, self.options.width_px, 3), np.uint8)
+        self.observation_space = gymnasium.spaces.Dict(
+            {**self.state_spaces(), **dict.fromkeys(self.options.cameras, picture)}  # type: ignore[arg-type]
+        )
+        self._steps: int | None = None
+        self._over = False
+        self._closed = False
+
+    # What an adapter must say ------------------------------------------------------------
+
+    @abc.abstractmethod
+    def state_spaces(self) -> Mapping[str, gymnasium.spaces.Box]:
+        """Return the space of every non-picture observation; loads no simulator."""
+
+    @abc.abstractmethod
+    def make_action_space(self) -> gymnasium.spaces.Box:
+        """Return the action space [A]; loads no simulator."""
+
+    @abc.abstractmethod
+    def begin(self, seed: int, init_state: int | None) -> bool:
+        """Start an episode, wait steps included, a function of the arguments alone; return success."""
+
+    @abc.abstractmethod
+    def tick(self, action: NDArray[np.float64]) -> Tick:
+        """Execute one control step with a valid action [A]; render nothing."""
+
+    @abc.abstractmethod
+    def read_state(self, key: str) -> NDArray[Any]:
+        """Read one non-picture observation now."""
+
+    @abc.abstractmethod
+    def picture(self, camera: str, width_px: int, height_px: int) -> NDArray[np.uint8]:
+        """Render one camera now, upright: uint8 [height_px, width_px, 3], a fresh array."""
+
+    @abc.abstractmethod
+    def physics_state(self) -> NDArray[np.float64]:
+        """Return the whole physical state as a fresh float64 vector, for bitwise comparison."""
+
+    @abc.abstractmethod
+    def landmark(self, camera: str) -> Landmark | None:
+        """Say where the landmark's centre must appear upright, from geometry alone; None if unseen."""
+
+    @abc.abstractmethod
+    def paint_landmark(self, painted: bool) -> None:
+        """Recolour the landmark strikingly, or give it its own colour back."""
+
+    @abc.abstractmethod
+    def release(self) -> None:
+        """Free the simulator and its GL context; called once."""
+
+    # The engine's two methods -----------------------------------------------------------
+
+    def advance(self, actions: NDArray[np.floating[Any]]) -> Outcome:
+        """Execute up to H actions [H, A], stopping at the end of the episode; renders nothing.
+
+        Raises `InvalidAction` for a wrong shape, a non-finite or an out-of-space action (before
+        any step), and `UsageError` before the first reset or after the end of the episode.
+        """
+        chunk = self._validated(actions)
+        if self._steps is None or self._over:
+            raise UsageError("advance: the episode is over or was never started: call reset() first")
+        rewards: list[float] = []
+        successes: list[bool] = []
+        terminated = truncated = False
+        for action in chunk:
+            tick = self.tick(action)
+            self._steps += 1
+            rewards.append(float(tick.reward))
+            successes.append(bool(tick.success))
+            terminated = tick.success and self.on_success == "stop"
+            truncated = not terminated and self._steps >= self.task.horizon
+            if terminated or truncated:
+                self._over = True
+                break
+        return Outcome(
+            rewards=np.asarray(rewards, np.float64),
+            successes=np.asarray(successes, np.bool_),
+            terminated=terminated,
+            truncated=truncated,
+        )
+
+    def observe(self, keys: Sequence[str]) -> Observation:
+        """Render and read the keys asked for, now, as fresh arrays inside their declared spaces."""
+        self._require_started("observe")
+        return {key: self._read(key) for key in keys}
+
+    # The Gymnasium face -----------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode; ``options={"init_state": k}`` selects a numbered initial condition."""
+        self._require_open()
+        super().reset(seed=seed)
+        unknown = set(options or ()) - {"init_state"}
+        if unknown:
+            raise unknown_name("reset option", unknown.pop(), ["init_state"])
+        # Without a seed, Gymnasium's own generator continues: unseeded resets vary, seeded ones repeat.
+        drawn = int(self.np_random.integers(2**31)) if seed is None else seed
+        success = bool(self.begin(drawn, (options or {}).get("init_state")))
+        self._steps, self._over = 0, False
+        return self.observe(self._keys), _info(success)
+
+    def step(
+        self, action: NDArray[np.floating[Any]]
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Execute one action [A] and observe eagerly everything in the observation space."""
+        outcome = self.advance(np.asarray(action)[None])
+        return (
+            self.observe(self._keys),
+            float(outcome.rewards[-1]),
+            outcome.terminated,
+            outcome.truncated,
+            _info(bool(outcome.successes[-1])),
+        )
+
+    def render(self) -> NDArray[np.uint8]:  # type: ignore[override]
+        """Return the review camera's picture at the env's picture size."""
+        self._require_started("render")
+        return self.picture(self.manifest.review_camera, self.options.width_px, self.options.height_px)
+
+    def close(self) -> None:
+        """Free everything; calling it again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self.release()
+
+    @property
+    def task_description(self) -> str:
+        """Return the task's language instruction (LeRobot's attribute name)."""
+        return self.task.instruction
+
+    # Shared mechanics -------------------------------------------------------------------
+
+    def _camera(self, name: str) -> Camera:
+        if name not in self._cameras:
+            raise unknown_name(f"camera of {self.manifest.name}", name, self._cameras)
+        return self._cameras[name]
+
+    def _read(self, key: str) -> NDArray[Any]:
+        if key in self._cameras:
+            return self.picture(key, self.options.width_px, self.options.height_px)
+        spaces = self.state_spaces()
+        if key not in spaces:
+            raise unknown_name(f"observation of {self.manifest.name}", key, [*spaces, *self._cameras])
+        return np.array(self.read_state(key), dtype=spaces[key].dtype)
+
+    def _validated(self, actions: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        self._require_open()
+        space = self.action_space
+        assert isinstance(space, gymnasium.spaces.Box)
+        chunk = np.asarray(actions, np.float64)
+        if chunk.ndim != 2 or chunk.shape[1:] != space.shape or len(chunk) == 0:
+            raise InvalidAction(
+                f"actions of shape {chunk.shape}: expected [H, {space.shape[0]}] with H >= 1, one row per control step"
+            )
+        if not np.isfinite(chunk).all():
+            raise InvalidAction("actions hold NaN or infinity: the policy's output is not a number")
+        # One float32 rounding step of slack: policies compute in float32, bounds are decimal.
+        slack = 1e-6 * np.maximum(1.0, np.abs(space.high))
+        if (chunk < space.low - slack).any() or (chunk > space.high + slack).any():
+            raise InvalidAction(
+                f"actions reach [{chunk.min():.4g}, {chunk.max():.4g}], outside [{space.low.min():.4g},"
+                f" {space.high.max():.4g}]: clip or un-normalise them in the policy"
+            )
+        return np.clip(chunk, space.low, space.high)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise EnvClosed(f"this {self.manifest.name} env was closed: make a new one")
+
+    def _require_started(self, what: str) -> None:
+        self._require_open()
+        if self._steps is None:
+            raise UsageError(f"{what}: call reset() first")
+
+
+def _info(success: bool) -> dict[str, Any]:
+    """Return a fresh info dict; ``is_success`` is the name LeRobot reads."""
+    return {"success": success, "is_success": success}

@@ -1,0 +1,217 @@
+"""The manifest: what one benchmark folder's ``benchmark.toml`` may say, strictly read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from robosmoke.errors import ManifestError, unknown_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MANIFEST_NAME = "benchmark.toml"
+OnSuccess = Literal["stop", "continue"]
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Refuse unknown keys, so that a typo is an error and not a silent default."""
+
+
+class Task(_Strict):
+    """One task of a suite; ``horizon`` counts control steps, wait steps not included."""
+
+    name: str
+    instruction: str
+    suite: str = ""
+    index: int = 0
+    horizon: int = 0
+    wait_steps: int = 0
+    smoke: bool = False
+
+
+class Suite(_Strict):
+    """A named list of tasks that share a horizon (steps) and settling wait steps."""
+
+    name: str = ""
+    horizon: int
+    wait_steps: int = 0
+    init_states: int = 0
+    tasks: tuple[Task, ...]
+
+
+class Camera(_Strict):
+    """A camera the env offers, and the declared transform from raw to upright pixels."""
+
+    name: str
+    transform: Literal["none", "rotate_180", "flip_vertical"] = "none"
+
+
+class Environment(_Strict):
+    """Where a benchmark is installed; realised as a venv or an image."""
+
+    name: str = ""
+    python: str = "3.11"
+    runner: Literal["native", "lerobot"] = "native"
+    inherits: str = ""
+    requirements: tuple[str, ...] = ()
+    torch: str = ""
+    apt: tuple[str, ...] = ()
+    base_image: str = ""
+    variables: dict[str, str] = {}
+    memory_mb: int = 4096
+    shared_memory_mb: int = 256
+    timeout_s: int = 1800
+    default_smoke: bool = True
+    overrides: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name the environment with every override shown: ``default[mujoco==3.9]``."""
+        return self.name + (f"[{','.join(self.overrides)}]" if self.overrides else "")
+
+
+class Expected(_Strict):
+    """A fault of the simulator that is known upstream, with its reason and link."""
+
+    check: str
+    reason: str
+    link: str
+    task: str = "*"
+
+
+class Smoke(_Strict):
+    """What the smoke runs, and what it demands."""
+
+    expert_rate: float
+    seed: int = 0
+    expert_episodes: int = 1
+    test_timeout_s: int = 300
+    picture_px: int = 64
+    video_px: int = 128
+
+
+class Manifest(_Strict):
+    """One benchmark: the whole of its ``benchmark.toml``, names filled in."""
+
+    schema: int
+    name: str
+    title: str
+    summary: str
+    url: str
+    env: str
+    expert: str
+    control_hz: float
+    on_success: OnSuccess
+    on_success_source: str
+    review_camera: str
+    smoke: Smoke
+    environment: dict[str, Environment]
+    suite: dict[str, Suite]
+    camera: tuple[Camera, ...]
+    expected: tuple[Expected, ...] = ()
+    package: str = ""
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """List every task of every suite, in manifest order."""
+        return tuple(task for suite in self.suite.values() for task in suite.tasks)
+
+    @property
+    def smoke_tasks(self) -> tuple[Task, ...]:
+        """List the tasks the default smoke runs."""
+        return tuple(task for task in self.tasks if task.smoke)
+
+    def task(self, name: str) -> Task:
+        """Look a task up by name or ``suite/name``; raises `UsageError` with the nearest name."""
+        for task in self.tasks:
+            if name in (task.name, f"{task.suite}/{task.name}"):
+                return task
+        raise unknown_name(f"task of {self.name}", name, (task.name for task in self.tasks))
+
+
+def read_manifest(path: Path, *, package: str = "") -> Manifest:
+    """Read and validate one ``benchmark.toml``.
+
+    Raises `ManifestError` reading ``file: key.path: message`` for any fault.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{path}: is not TOML: {error}") from error
+    try:
+        manifest = msgspec.convert(_named(data, package), Manifest)
+    except msgspec.ValidationError as error:
+        message, _, where = str(error).partition(" - at ")
+        raise ManifestError(f"{path}: {where.strip('`').lstrip('$.') or 'top level'}: {message}") from error
+    _check_consistency(manifest, path)
+    return manifest
+
+
+def _named(data: dict[str, Any], package: str) -> dict[str, Any]:
+    """Fill in the names that TOML tables carry as keys, and resolve inheritance."""
+    environments = data.get("environment")
+    if isinstance(environments, dict):
+        data["environment"] = {name: _inherit(environments, name, ()) for name in environments}
+    suites = data.get("suite")
+    if isinstance(suites, dict):
+        for name, suite in suites.items():
+            if not isinstance(suite, dict):
+                continue
+            suite["name"] = name
+            for index, task in enumerate(suite.get("tasks", ())):
+                if isinstance(task, dict):
+                    task.update(suite=name, index=index)
+                    task.setdefault("horizon", suite.get("horizon", 0))
+                    task.setdefault("wait_steps", suite.get("wait_steps", 0))
+    return {**data, "package": package}
+
+
+def _inherit(environments: dict[str, Any], name: str, seen: tuple[str, ...]) -> Any:
+    table = environments[name]
+    if not isinstance(table, dict):
+        return table
+    parent = table.get("inherits")
+    if not parent:
+        return {**table, "name": name}
+    if parent in seen or parent not in environments:
+        raise msgspec.ValidationError(
+            f"inherits {parent!r}, which is {'a cycle' if parent in seen else 'not defined'}"
+            f" - at `$.environment.{name}.inherits`"
+        )
+    return {**_inherit(environments, parent, (*seen, name)), **table, "name": name}
+
+
+def _check_consistency(manifest: Manifest, path: Path) -> None:
+    """Raise `ManifestError` for what the types alone cannot say."""
+
+    def refuse(where: str, message: str) -> None:
+        raise ManifestError(f"{path}: {where}: {message}")
+
+    if manifest.schema != 1:
+        refuse("schema", f"version {manifest.schema} is not supported, this robosmoke reads 1")
+    if not manifest.name.isidentifier():
+        refuse("name", f"{manifest.name!r} must be a Python identifier, it names a package and a session")
+    if "default" not in manifest.environment:
+        refuse("environment", "needs one named 'default'")
+    if not manifest.tasks:
+        refuse("suite", "lists no task")
+    if not manifest.smoke_tasks:
+        refuse("suite", "no task has smoke = true, so the default smoke would prove nothing")
+    if not 0 < manifest.smoke.expert_rate <= 1:
+        refuse("smoke.expert_rate", "must lie in (0, 1]: a rate of 0 is no positive control")
+    if manifest.review_camera not in {camera.name for camera in manifest.camera}:
+        refuse("review_camera", f"{manifest.review_camera!r} is not among the cameras")
+    for suite in manifest.suite.values():
+        names = [task.name for task in suite.tasks]
+        if len(set(names)) != len(names):
+            refuse(f"suite.{suite.name}.tasks", "has two tasks of one name")
+        if any(task.horizon < 1 for task in suite.tasks):
+            refuse(f"suite.{suite.name}", "a horizon is at least 1 step")
