@@ -23,7 +23,7 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Refuse unknown keys, so that a typo is an error and not a silent default."""
 
 
-class Task(_Strict):
+class Task(_Strict, frozen=True, kw_only=True):
     """One task of a suite; ``horizon`` counts control steps, wait steps not included."""
 
     name: str
@@ -35,7 +35,7 @@ class Task(_Strict):
     smoke: bool = False
 
 
-class Suite(_Strict):
+class Suite(_Strict, frozen=True, kw_only=True):
     """A named list of tasks that share a horizon (steps) and settling wait steps."""
 
     name: str = ""
@@ -45,14 +45,14 @@ class Suite(_Strict):
     tasks: tuple[Task, ...]
 
 
-class Camera(_Strict):
+class Camera(_Strict, frozen=True, kw_only=True):
     """A camera the env offers, and the declared transform from raw to upright pixels."""
 
     name: str
     transform: Literal["none", "rotate_180", "flip_vertical"] = "none"
 
 
-class Environment(_Strict):
+class Environment(_Strict, frozen=True, kw_only=True):
     """Where a benchmark is installed; realised as a venv or an image."""
 
     name: str = ""
@@ -76,7 +76,7 @@ class Environment(_Strict):
         return self.name + (f"[{','.join(self.overrides)}]" if self.overrides else "")
 
 
-class Expected(_Strict):
+class Expected(_Strict, frozen=True, kw_only=True):
     """A fault of the simulator that is known upstream, with its reason and link."""
 
     check: str
@@ -85,7 +85,7 @@ class Expected(_Strict):
     task: str = "*"
 
 
-class Smoke(_Strict):
+class Smoke(_Strict, frozen=True, kw_only=True):
     """What the smoke runs, and what it demands."""
 
     expert_rate: float
@@ -96,7 +96,7 @@ class Smoke(_Strict):
     video_px: int = 128
 
 
-class Manifest(_Strict):
+class Manifest(_Strict, frozen=True, kw_only=True):
     """One benchmark: the whole of its ``benchmark.toml``, names filled in."""
 
     schema: int
