@@ -73,18 +73,16 @@ class EpisodeRecord(Record, frozen=True, kw_only=True):
     blame: Blame | None = None
     error: str | None = None
     control: str | None = None
-    renders: int = 0
     duration_s: float = 0.0
     video: Video | None = None
 
 
 class SmokeRequest(Document, frozen=True, kw_only=True):
-    """What the host asks of the guest: everything that a smoke run depends on."""
+    """What the host asks of the guest: the manifest, resolved, and the tasks to run."""
 
     manifest: Manifest
     environment: str
     tasks: tuple[str, ...]
-    out: str
     seed: int = 0
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium
 import numpy as np
@@ -82,11 +83,11 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
         for name in self.options.cameras:
             self._camera(name)
         self._keys = (*self.state_spaces(), *self.options.cameras)
-        self.action_space = self.make_action_space()
+        self.action_box = self.make_action_space()
+        self.action_space = cast(Any, self.action_box)
         picture = gymnasium.spaces.Box(0, 255, (self.options.height_px, self.options.width_px, 3), np.uint8)
-        self.observation_space = gymnasium.spaces.Dict(
-            {**self.state_spaces(), **dict.fromkeys(self.options.cameras, picture)}  # type: ignore[arg-type]
-        )
+        spaces = {**self.state_spaces(), **dict.fromkeys(self.options.cameras, picture)}
+        self.observation_space = cast(Any, gymnasium.spaces.Dict(spaces))
         self._steps: int | None = None
         self._over = False
         self._closed = False
@@ -151,8 +152,9 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
             tick = self.tick(action)
             self._steps += 1
             rewards.append(float(tick.reward))
-            successes.append(bool(tick.success))
-            terminated = tick.success and self.on_success == "stop"
+            success = _predicate(tick.success, "tick")
+            successes.append(success)
+            terminated = success and self.on_success == "stop"
             truncated = not terminated and self._steps >= self.task.horizon
             if terminated or truncated:
                 self._over = True
@@ -182,13 +184,11 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
             raise unknown_name("reset option", unknown.pop(), ["init_state"])
         # Without a seed, Gymnasium's own generator continues: unseeded resets vary, seeded ones repeat.
         drawn = int(self.np_random.integers(2**31)) if seed is None else seed
-        success = bool(self.begin(drawn, (options or {}).get("init_state")))
+        success = _predicate(self.begin(drawn, (options or {}).get("init_state")), "begin")
         self._steps, self._over = 0, False
         return self.observe(self._keys), _info(success)
 
-    def step(
-        self, action: NDArray[np.floating[Any]]
-    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.floating[Any]]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Execute one action [A] and observe eagerly everything in the observation space."""
         outcome = self.advance(np.asarray(action)[None])
         return (
@@ -199,7 +199,7 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
             _info(bool(outcome.successes[-1])),
         )
 
-    def render(self) -> NDArray[np.uint8]:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8]:
         """Return the review camera's picture at the env's picture size."""
         self._require_started("render")
         return self.picture(self.manifest.review_camera, self.options.width_px, self.options.height_px)
@@ -209,6 +209,15 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
         if not self._closed:
             self._closed = True
             self.release()
+
+    def renderer_name(self) -> str:
+        """Name the GL renderer of the current context, or say that pictures need no GL."""
+        if "OpenGL.GL" not in sys.modules:
+            return "software (no OpenGL)"
+        from OpenGL import GL
+
+        name = GL.glGetString(GL.GL_RENDERER)
+        return name.decode() if name else "no current OpenGL context"
 
     @property
     def task_description(self) -> str:
@@ -232,8 +241,7 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
 
     def _validated(self, actions: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         self._require_open()
-        space = self.action_space
-        assert isinstance(space, gymnasium.spaces.Box)
+        space = self.action_box
         chunk = np.asarray(actions, np.float64)
         if chunk.ndim != 2 or chunk.shape[1:] != space.shape or len(chunk) == 0:
             raise InvalidAction(
@@ -258,6 +266,13 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
         self._require_open()
         if self._steps is None:
             raise UsageError(f"{what}: call reset() first")
+
+
+def _predicate(success: object, where: str) -> bool:
+    """Refuse a success flag that is not a bool: an absent one would otherwise read as 0 %."""
+    if not isinstance(success, (bool, np.bool_)):
+        raise TypeError(f"{where}() gave success={success!r}: it must be a bool at reset and at every step")
+    return bool(success)
 
 
 def _info(success: bool) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def register_envs() -> None:
         for suite in benchmark.manifest.suite:
             gymnasium.register(
                 id=f"{suite}-v0",
-                entry_point=_make_registered,
+                entry_point=cast(Any, _make_registered),
                 kwargs={"benchmark": benchmark.manifest.name, "suite": suite},
                 # The env truncates at its own horizon, and its spaces are tested by RS201.
                 order_enforce=False,

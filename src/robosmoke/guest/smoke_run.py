@@ -1,0 +1,36 @@
+"""The guest's entry point: run pytest over the smoke tests with the host's request."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import robosmoke
+
+
+def smoke_folder() -> Path:
+    """Return the smoke tests: inside the installed package, or of a checkout."""
+    installed = Path(robosmoke.__file__).parent / "smoke"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "tests" / "smoke"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the smoke; everything after ``--`` goes to pytest. Returns pytest's exit status."""
+    parser = argparse.ArgumentParser(prog="python -m robosmoke run-smoke", description=main.__doc__)
+    parser.add_argument("--request", type=Path, default=Path(os.environ.get("ROBOSMOKE_OUT", "."), "request.json"))
+    parser.add_argument("pytest_arguments", nargs="*", metavar="-- PYTEST ARGUMENTS")
+    chosen = parser.parse_args(arguments)
+    import pytest
+
+    folder = smoke_folder()
+    extra = list(chosen.pytest_arguments)
+    if any(argument.startswith(("-n", "--numprocesses")) for argument in extra):
+        extra += ["--dist", "loadgroup"]
+    return int(
+        pytest.main(
+            [str(folder), f"--rootdir={folder}", f"--config-file={folder / 'pytest.ini'}"]
+            + [f"--robosmoke-request={chosen.request}", *extra]
+        )
+    )
