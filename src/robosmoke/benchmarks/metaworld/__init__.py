@@ -1,0 +1,1 @@
+"""Meta-World: fifty tabletop tasks for one simulated Sawyer arm."""
