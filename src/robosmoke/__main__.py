@@ -15,10 +15,8 @@ def main() -> int:
     try:
         from robosmoke.host.cli import main as host_main
     except ModuleNotFoundError as error:
-        print(
-            f"robosmoke: {error.name} is missing: install the host side with `pip install 'robosmoke[host]'`",
-            file=sys.stderr,
-        )
+        advice = "install the host side with `pip install 'robosmoke[host]'`"
+        print(f"robosmoke: {error.name} is missing: {advice}", file=sys.stderr)
         return 3
     return host_main(arguments)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 import msgspec
 
@@ -71,7 +71,7 @@ class Finished(_Event, frozen=True, kw_only=True, tag="finished"):
     exit_code: int
 
 
-Event = Union[Planned, Started, Ended, EpisodeEnded, Provenance, Finished]
+Event = Planned | Started | Ended | EpisodeEnded | Provenance | Finished
 
 
 class Journal:

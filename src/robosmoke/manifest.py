@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -190,28 +191,27 @@ def _inherit(environments: dict[str, Any], name: str, seen: tuple[str, ...]) -> 
 
 
 def _check_consistency(manifest: Manifest, path: Path) -> None:
-    """Raise `ManifestError` for what the types alone cannot say."""
-
-    def refuse(where: str, message: str) -> None:
+    """Raise `ManifestError` for the first thing that the types alone cannot say."""
+    for where, message in _inconsistencies(manifest):
         raise ManifestError(f"{path}: {where}: {message}")
 
+
+def _inconsistencies(manifest: Manifest) -> Iterator[tuple[str, str]]:
     if manifest.schema != 1:
-        refuse("schema", f"version {manifest.schema} is not supported, this robosmoke reads 1")
+        yield "schema", f"version {manifest.schema} is not supported, this robosmoke reads 1"
     if not manifest.name.isidentifier():
-        refuse("name", f"{manifest.name!r} must be a Python identifier, it names a package and a session")
+        yield "name", f"{manifest.name!r} must be a Python identifier, it names a package and a session"
     if "default" not in manifest.environment:
-        refuse("environment", "needs one named 'default'")
-    if not manifest.tasks:
-        refuse("suite", "lists no task")
+        yield "environment", "needs one named 'default'"
     if not manifest.smoke_tasks:
-        refuse("suite", "no task has smoke = true, so the default smoke would prove nothing")
+        yield "suite", "no task has smoke = true, so the default smoke would prove nothing"
     if not 0 < manifest.smoke.expert_rate <= 1:
-        refuse("smoke.expert_rate", "must lie in (0, 1]: a rate of 0 is no positive control")
+        yield "smoke.expert_rate", "must lie in (0, 1]: a rate of 0 is no positive control"
     if manifest.review_camera not in {camera.name for camera in manifest.camera}:
-        refuse("review_camera", f"{manifest.review_camera!r} is not among the cameras")
+        yield "review_camera", f"{manifest.review_camera!r} is not among the cameras"
     for suite in manifest.suite.values():
-        names = [task.name for task in suite.tasks]
-        if len(set(names)) != len(names):
-            refuse(f"suite.{suite.name}.tasks", "has two tasks of one name")
+        names = {task.name for task in suite.tasks}
+        if len(names) != len(suite.tasks):
+            yield f"suite.{suite.name}.tasks", "has two tasks of one name"
         if any(task.horizon < 1 for task in suite.tasks):
-            refuse(f"suite.{suite.name}", "a horizon is at least 1 step")
+            yield f"suite.{suite.name}", "a horizon is at least 1 step"

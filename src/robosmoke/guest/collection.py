@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,10 +52,12 @@ class SmokeCollection:
         )
 
     def _item(self, check: Check, task: Task) -> object:
-        marks: list[pytest.MarkDecorator] = [pytest.mark.xdist_group(task.name)]
-        for fault in self._request.manifest.expected:
-            if fault.check == check.code and fault.task in ("*", task.name):
-                marks.append(pytest.mark.xfail(strict=True, reason=f"{fault.reason} ({fault.link})"))
+        faults = [
+            pytest.mark.xfail(strict=True, reason=f"{fault.reason} ({fault.link})")
+            for fault in self._request.manifest.expected
+            if fault.check == check.code and fault.task in ("*", task.name)
+        ]
+        marks = [pytest.mark.xdist_group(task.name), *faults]
         return pytest.param(check, task, id=f"{check.label}-{task.name}", marks=marks)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -76,7 +77,7 @@ class SmokeCollection:
         return self._request.manifest
 
     @pytest.fixture
-    def subject(self, task: Task, request: pytest.FixtureRequest) -> Iterator[TaskSubject]:
+    def subject(self, task: Task, request: pytest.FixtureRequest) -> TaskSubject:
         """Give the task's subject, whose episodes and facts go into the test's report."""
         if self._subject is None or self._subject.task != task:
             self._close()
@@ -95,7 +96,7 @@ class SmokeCollection:
 
         self._subject.on_episode = keep
         self._subject.on_fact = lambda key, value: properties.append((FACT_PROPERTY, f"{key}={value}"))
-        yield self._subject
+        return self._subject
 
     @pytest.fixture
     def env(self, subject: TaskSubject) -> BenchmarkEnv:

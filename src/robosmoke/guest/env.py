@@ -6,7 +6,7 @@ import abc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -62,7 +62,7 @@ class Landmark(NamedTuple):
     y: float
 
 
-class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
+class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
     """Give one task of one benchmark the robosmoke contract.
 
     An adapter fills in the hooks below; horizon, action validation, fresh arrays and the
@@ -70,7 +70,7 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
     the first ``reset`` does, in the process that steps it.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  (Gymnasium's own attribute)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
 
     def __init__(self, manifest: Manifest, task: Task, options: EnvOptions | None = None) -> None:
         self.manifest = manifest
@@ -84,10 +84,13 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
             self._camera(name)
         self._keys = (*self.state_spaces(), *self.options.cameras)
         self.action_box = self.make_action_space()
-        self.action_space = cast(Any, self.action_box)
+        self.action_space = self.action_box
         picture = gymnasium.spaces.Box(0, 255, (self.options.height_px, self.options.width_px, 3), np.uint8)
-        spaces = {**self.state_spaces(), **dict.fromkeys(self.options.cameras, picture)}
-        self.observation_space = cast(Any, gymnasium.spaces.Dict(spaces))
+        spaces: dict[str, gymnasium.Space[Any]] = {
+            **self.state_spaces(),
+            **dict.fromkeys(self.options.cameras, picture),
+        }
+        self.observation_space = gymnasium.spaces.Dict(spaces)
         self._steps: int | None = None
         self._over = False
         self._closed = False
@@ -182,9 +185,13 @@ class BenchmarkEnv(gymnasium.Env[Observation, NDArray[np.float64]], abc.ABC):
         unknown = set(options or ()) - {"init_state"}
         if unknown:
             raise unknown_name("reset option", unknown.pop(), ["init_state"])
+        init_state = (options or {}).get("init_state")
+        known = self.manifest.suite[self.task.suite].init_states
+        if init_state is not None and not 0 <= init_state < known:
+            raise UsageError(f"init_state {init_state}: suite {self.task.suite} has {known}, counted from 0")
         # Without a seed, Gymnasium's own generator continues: unseeded resets vary, seeded ones repeat.
         drawn = int(self.np_random.integers(2**31)) if seed is None else seed
-        success = _predicate(self.begin(drawn, (options or {}).get("init_state")), "begin")
+        success = _predicate(self.begin(drawn, init_state), "begin")
         self._steps, self._over = 0, False
         return self.observe(self._keys), _info(success)
 

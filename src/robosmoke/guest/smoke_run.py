@@ -28,9 +28,5 @@ def main(arguments: Sequence[str]) -> int:
     extra = list(chosen.pytest_arguments)
     if any(argument.startswith(("-n", "--numprocesses")) for argument in extra):
         extra += ["--dist", "loadgroup"]
-    return int(
-        pytest.main(
-            [str(folder), f"--rootdir={folder}", f"--config-file={folder / 'pytest.ini'}"]
-            + [f"--robosmoke-request={chosen.request}", *extra]
-        )
-    )
+    fixed = [str(folder), f"--rootdir={folder}", f"--config-file={folder / 'pytest.ini'}"]
+    return int(pytest.main([*fixed, f"--robosmoke-request={chosen.request}", *extra]))

@@ -18,7 +18,8 @@ def videos(subject: TaskSubject) -> None:
     wanted = plan.frames(record.steps)
     if decoded.frames != wanted:
         raise CheckFailed(
-            f"RS903 videos: {record.video.path} holds {decoded.frames} frames, the plan for {record.steps} steps says {wanted}"
+            f"RS903 videos: {record.video.path} holds {decoded.frames} frames,"
+            f" the plan for {record.steps} steps says {wanted}"
         )
     if (decoded.width_px, decoded.height_px) != (record.video.width_px, record.video.height_px):
         raise CheckFailed(f"RS903 videos: {record.video.path} is {decoded.width_px} by {decoded.height_px} pixels")

@@ -15,21 +15,16 @@ from robosmoke.guest.trace import Trace, disturb_global_generators, trace
 @check("RS301", "seed-repeats", "the same seed gives the same world, anywhere", cost="cheap")
 def seed_repeats(subject: TaskSubject) -> None:
     """Repeat a reset: again, after disturbing the global generators, in a second env, in a new process."""
+    name = "RS301 seed-repeats"
     reference = _start(subject.env, subject.seed)
     disturb_global_generators(1)
-    _require_same(
-        "RS301 seed-repeats", "with the global generators disturbed", reference, _start(subject.env, subject.seed)
-    )
+    _require_same(name, "with the global generators disturbed", reference, _start(subject.env, subject.seed))
     with subject.fresh() as env:
         disturb_global_generators(2)
-        _require_same("RS301 seed-repeats", "in a second env", reference, _start(env, subject.seed))
+        _require_same(name, "in a second env", reference, _start(env, subject.seed))
     foreign = subject.foreign_trace
-    _require_same(
-        "RS301 seed-repeats",
-        "in a new process",
-        reference,
-        np.concatenate([foreign.states[0], foreign.observations[0]]),
-    )
+    first = np.concatenate([foreign.states[0], foreign.observations[0]])
+    _require_same(name, "in a new process", reference, first)
 
 
 @check("RS302", "seed-varies", "other seeds give other worlds", cost="instant")

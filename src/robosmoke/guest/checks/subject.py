@@ -37,8 +37,8 @@ class TaskSubject:
     seed: int
     out: Path
     request: Path
-    on_episode: Callable[[EpisodeRecord], None] = lambda record: None
-    on_fact: Callable[[str, str], None] = lambda key, value: None
+    on_episode: Callable[[EpisodeRecord], None] = lambda _record: None
+    on_fact: Callable[[str, str], None] = lambda _key, _value: None
     _episodes: dict[str, EpisodeRecord] = field(default_factory=dict)
 
     @property
