@@ -1,0 +1,1 @@
+"""My Benchmark, as a robosmoke benchmark."""
