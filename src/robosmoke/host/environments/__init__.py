@@ -1,0 +1,1 @@
+"""Make a benchmark's environment (venv or image) and run the guest inside it."""
