@@ -1,8 +1,7 @@
-"""Which benchmarks a change can affect, and the CI matrix that follows from it."""
+"""Which benchmarks a change can affect, and why."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from robosmoke.errors import UsageError
 from robosmoke.host.changes import (
     Candidate,
     Changes,
-    Decision,
     affected,
     changed_files,
-    matrix,
     session_name,
 )
 from robosmoke.schema import Pair
@@ -179,60 +176,3 @@ def test_a_base_this_clone_cannot_resolve_is_unknown_and_never_empty(base: str, 
 
 def test_a_folder_that_is_no_clone_is_unknown(tmp_path: Path) -> None:
     assert changed_files("main", tmp_path).unknown
-
-
-def nox_sessions(*names: str) -> str:
-    return json.dumps([{"session": name, "name": name, "description": "", "python": None} for name in names])
-
-
-def decided(chosen: Candidate, *, run: bool) -> Decision:
-    return Decision(candidate=chosen, run=run, reason="because")
-
-
-def test_the_matrix_has_a_row_per_run_and_a_reason_per_skip() -> None:
-    decisions = [decided(candidate("pusht"), run=True), decided(candidate("libero", "mujoco-3.3"), run=False)]
-    built = matrix(nox_sessions("pusht_smoke", "libero_mujoco_3_3_smoke", "lint"), decisions)
-    assert json.loads(built.as_json()) == {
-        "include": [
-            {
-                "session": "pusht_smoke",
-                "benchmark": "pusht",
-                "environment": "default",
-                "folder": "pusht--default",
-                "reason": "because",
-            }
-        ],
-        "skipped": {"libero/mujoco-3.3": "because"},
-    }
-    assert built.pairs == (Pair(benchmark="pusht", environment="default"),)
-
-
-def test_the_step_outputs_are_one_line_each_whatever_a_file_is_called() -> None:
-    decision = Decision(candidate=candidate("pusht"), run=True, reason="a\nempty=true: shared by all benchmarks")
-    outputs = matrix(nox_sessions("pusht_smoke"), [decision]).as_outputs("7-1")
-    values = dict(line.split("=", 1) for line in outputs.splitlines())
-    assert set(values) == {"matrix", "empty", "invocation"}
-    assert values["empty"] == "false"
-    assert json.loads(values["matrix"])["include"][0]["session"] == "pusht_smoke"
-
-
-def test_a_matrix_left_empty_by_reasons_is_marked_empty() -> None:
-    outputs = matrix(nox_sessions("pusht_smoke"), [decided(candidate("pusht"), run=False)]).as_outputs("7-1")
-    assert "empty=true\n" in outputs
-
-
-def test_a_matrix_that_is_empty_without_a_reason_is_refused() -> None:
-    with pytest.raises(UsageError, match="an empty matrix would prove nothing"):
-        matrix(nox_sessions("lint", "unit"), [])
-
-
-@pytest.mark.parametrize("listed", [("pusht_smoke", "extra_smoke"), ()])
-def test_sessions_that_differ_from_the_manifests_are_refused(listed: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="disagree"):
-        matrix(nox_sessions(*listed), [decided(candidate("pusht"), run=True)])
-
-
-@pytest.mark.parametrize("output", ["", "null", "[1]", "[{}]"])
-def test_output_that_is_no_session_list_is_refused(output: str) -> None:
-    with pytest.raises(UsageError, match="not a list of sessions"):
-        matrix(output, [decided(candidate("pusht"), run=True)])

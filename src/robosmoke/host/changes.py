@@ -1,15 +1,13 @@
-"""Decide which benchmarks a set of changed files can affect, and why; turn that into a CI matrix."""
+"""Decide which benchmarks a set of changed files can affect, and why."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from robosmoke.errors import UsageError, unknown_name
 from robosmoke.manifest import Manifest
@@ -41,6 +39,11 @@ class Candidate:
     pair: Pair
     default: bool = True
 
+    @property
+    def path(self) -> str:
+        """Name the pair as people do: ``libero/mujoco-3.3``."""
+        return f"{self.pair.benchmark}/{self.pair.environment}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
@@ -57,41 +60,6 @@ class Decision:
     candidate: Candidate
     run: bool
     reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixRow:
-    """One job of the matrix: its session, its pair, the folder the pair leaves, why it runs."""
-
-    session: str
-    benchmark: str
-    environment: str
-    folder: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Matrix:
-    """The CI matrix, and every pair left out of it with the reason."""
-
-    include: tuple[MatrixRow, ...]
-    skipped: Mapping[str, str]
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """List the planned pairs."""
-        return tuple(Pair(benchmark=row.benchmark, environment=row.environment) for row in self.include)
-
-    def as_json(self) -> str:
-        """Return one line of JSON: ``{"include": […], "skipped": {…}}``."""
-        rows = [vars(row) for row in self.include]
-        return json.dumps({"include": rows, "skipped": dict(self.skipped)})
-
-    def as_outputs(self, invocation: str) -> str:
-        """Return the step outputs of a GitHub job: the matrix, whether it is empty, the invocation."""
-        rows = json.dumps({"include": [vars(row) for row in self.include]})
-        empty = json.dumps(not self.include)
-        return f"matrix={rows}\nempty={empty}\ninvocation={invocation}\n"
 
 
 def session_name(benchmark: str, environment: str) -> str:
@@ -139,51 +107,18 @@ def affected(changes: Changes, known: Sequence[Candidate], *, only: Collection[s
     leaves out; raises `UsageError` for a name nobody knows.
     """
     names = {candidate.pair.benchmark for candidate in known}
-    unknown = sorted(set(only) - names - {_path(candidate) for candidate in known})
+    unknown = sorted(set(only) - names - {candidate.path for candidate in known})
     if unknown:
-        raise unknown_name("benchmark", unknown[0], names | {_path(candidate) for candidate in known})
+        raise unknown_name("benchmark", unknown[0], names | {candidate.path for candidate in known})
     return tuple(_decide(candidate, changes, names, only) for candidate in known)
 
 
-def matrix(nox_sessions: str, decisions: Sequence[Decision]) -> Matrix:
-    """Build the matrix from ``nox --list --json`` output and the decisions.
-
-    Raises `UsageError` where the two disagree (a smoke session of no manifest, a manifest
-    without a session) and for a matrix that is empty without a reason.
-    """
-    sessions = _smoke_sessions(nox_sessions)
-    expected = {decision.candidate.session for decision in decisions}
-    if sessions != expected:
-        odd = ", ".join(sorted(sessions ^ expected))
-        raise UsageError(f"nox --list and the manifests disagree about {odd}: run both from one checkout")
-    if not decisions:
-        raise UsageError("no benchmark was found, so an empty matrix would prove nothing: check the installation")
-    return Matrix(
-        include=tuple(
-            MatrixRow(
-                session=decision.candidate.session,
-                benchmark=decision.candidate.pair.benchmark,
-                environment=decision.candidate.pair.environment,
-                folder=decision.candidate.pair.folder,
-                reason=decision.reason,
-            )
-            for decision in decisions
-            if decision.run
-        ),
-        skipped={_path(decision.candidate): decision.reason for decision in decisions if not decision.run},
-    )
-
-
-def _path(candidate: Candidate) -> str:
-    return f"{candidate.pair.benchmark}/{candidate.pair.environment}"
-
-
 def _decide(candidate: Candidate, changes: Changes, names: Collection[str], only: Collection[str]) -> Decision:
-    named = _path(candidate) in only
+    named = candidate.path in only
     if only and not named and candidate.pair.benchmark not in only:
         return Decision(candidate=candidate, run=False, reason=f"only {', '.join(sorted(only))} asked for")
     if not candidate.default and not named:
-        hint = f"not in the default smoke: nox -s {candidate.session} runs it, or --only {_path(candidate)}"
+        hint = f"not in the default smoke: nox -s {candidate.session} runs it, or --only {candidate.path}"
         return Decision(candidate=candidate, run=False, reason=hint)
     if changes.unknown:
         return Decision(candidate=candidate, run=True, reason=changes.unknown)
@@ -234,15 +169,6 @@ def _harmless(file: str) -> str:
 
 def _matches(file: str, table: Iterable[tuple[str, str]]) -> str:
     return next((kind for pattern, kind in table if fnmatchcase(file, pattern)), "")
-
-
-def _smoke_sessions(nox_sessions: str) -> set[str]:
-    try:
-        listed: list[Any] = json.loads(nox_sessions)
-        names = [entry["session"] for entry in listed]
-    except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"nox --list --json: output is not a list of sessions: {error!r}") from error
-    return {name for name in names if name.endswith("_smoke")}
 
 
 def _git(root: Path, *arguments: str) -> str | None:
