@@ -1,0 +1,181 @@
+"""One smoke: prepare the environment, run the guest, leave a complete run folder."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from robosmoke.catalog import Benchmark
+from robosmoke.errors import RecordError, SetupError
+from robosmoke.host.conclusion import Conclusion, conclude
+from robosmoke.host.environments.backend import BackendName, GuestCall, Prepared, ProcessEnd, choose_backend
+from robosmoke.host.invocation import Invocation, now
+from robosmoke.host.junit import junit
+from robosmoke.host.metrics import eval_info, metrics
+from robosmoke.journal import JOURNAL_NAME, read_journal
+from robosmoke.manifest import Environment, Task
+from robosmoke.schema import Checks, Pair, Run, SmokeRequest, encode_line, write, write_atomically
+from robosmoke.vocabulary import Blame, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeOptions:
+    """What a smoke runs and how; ``pytest_arguments`` reach pytest inside the environment."""
+
+    tasks: tuple[Task, ...]
+    backend: BackendName = "auto"
+    pytest_arguments: tuple[str, ...] = ()
+    echo: bool = True
+
+
+@dataclass(kw_only=True)
+class _Progress:
+    """What is known so far about a run, so that a record can be written wherever it stops."""
+
+    backend: str = "none"
+    prepared: Prepared | None = None
+    install_s: float = 0.0
+    end: ProcessEnd | None = None
+
+
+def run_smoke(invocation: Invocation, benchmark: Benchmark, environment: Environment, options: SmokeOptions) -> Run:
+    """Run one pair's smoke and return its record, which is also on the disk.
+
+    Whatever goes wrong with the environment becomes a ``broken`` record with its reason; raises
+    `UsageError` for a pair that is not planned or was run already, and lets an interruption pass
+    after recording it.
+    """
+    pair = Pair(benchmark=benchmark.manifest.name, environment=environment.label)
+    folder = invocation.pair_folder(pair)
+    started, clock = now(), time.monotonic()
+    progress = _Progress()
+
+    def record(conclusion: Conclusion) -> Run:
+        details = dict(progress.prepared.details) if progress.prepared else {}
+        run = Run(
+            invocation=invocation.plan.invocation,
+            benchmark=pair.benchmark,
+            title=benchmark.manifest.title,
+            environment=pair.environment,
+            backend=progress.backend,
+            verdict=conclusion.verdict,
+            reason=conclusion.reason,
+            blame=conclusion.blame,
+            advice=conclusion.advice,
+            started=started,
+            wall_s=round(time.monotonic() - clock, 3),
+            install_s=round(progress.install_s, 3),
+            pytest_s=round(conclusion.pytest_s, 3),
+            exit_status=progress.end.describe() if progress.end else "never started",
+            environment_key=progress.prepared.key if progress.prepared else "",
+            wheel_hashes={k.removeprefix("wheel:"): v for k, v in details.items() if k.startswith("wheel:")},
+            tasks=tuple(f"{task.suite}/{task.name}" for task in options.tasks),
+        )
+        _write_records(folder, benchmark, run, conclusion, details)
+        return run
+
+    try:
+        _prepare_and_run(folder, benchmark, environment, options, progress)
+    except SetupError as error:
+        return record(_broken(str(error), Blame.ENVIRONMENT))
+    except (KeyboardInterrupt, SystemExit):
+        record(_broken("interrupted before it ended", Blame.MACHINE))
+        raise
+    assert progress.end is not None
+    try:
+        events = read_journal(folder / JOURNAL_NAME)
+    except RecordError as error:
+        return record(_broken(str(error), Blame.MACHINE))
+    return record(conclude(events, progress.end))
+
+
+def _prepare_and_run(
+    folder: Path, benchmark: Benchmark, environment: Environment, options: SmokeOptions, progress: _Progress
+) -> None:
+    backend, why = choose_backend(options.backend)
+    progress.backend = backend.name
+    if options.echo:
+        print(f"{benchmark.manifest.name} in {environment.label}: {why}", flush=True)
+    request = SmokeRequest(
+        manifest=benchmark.manifest,
+        environment=environment.label,
+        tasks=tuple(f"{task.suite}/{task.name}" for task in options.tasks),
+        seed=benchmark.manifest.smoke.seed,
+    )
+    write(folder / "request.json", request)
+    with _timed() as install:
+        progress.prepared = backend.prepare(benchmark, environment, log=folder / "install.log")
+    progress.install_s = install.seconds
+    progress.end = progress.prepared.run(
+        GuestCall(
+            arguments=("run-smoke", "--", *options.pytest_arguments),
+            out=folder,
+            log=folder / "run.log",
+            timeout_s=environment.timeout_s,
+            memory_mb=environment.memory_mb,
+            echo=options.echo,
+        )
+    )
+
+
+def _broken(reason: str, blame: Blame) -> Conclusion:
+    return Conclusion(
+        checks=(),
+        episodes=(),
+        facts={},
+        verdict=Verdict.BROKEN,
+        reason=reason,
+        blame=blame,
+        advice="",
+        pytest_s=0.0,
+    )
+
+
+def _write_records(
+    folder: Path, benchmark: Benchmark, run: Run, conclusion: Conclusion, details: dict[str, str]
+) -> None:
+    """Write every derived record, the verdict last: a folder without run.json is a run that did not end."""
+    provenance = {
+        **conclusion.facts,
+        "commit": _commit(benchmark.folder),
+        "backend": run.backend,
+        "environment_key": run.environment_key,
+        "environment_details": details,
+        "tasks": list(run.tasks),
+    }
+    write(folder / "checks.json", Checks(checks=conclusion.checks))
+    write_atomically(folder / "episodes.jsonl", b"".join(map(encode_line, conclusion.episodes)))
+    write_atomically(folder / "junit.xml", junit(f"{run.benchmark}.{run.environment}", conclusion.checks))
+    write(folder / "metrics.json", metrics(run, conclusion.episodes, benchmark.manifest))
+    write(folder / "eval_info.json", eval_info(conclusion.episodes, benchmark.manifest))
+    write(folder / "provenance.json", provenance)
+    write(folder / "run.json", run)
+
+
+def _commit(folder: Path) -> str:
+    """Return the commit that the benchmark's folder is at, marked when it has changes; empty without git."""
+    try:
+        described = subprocess.run(
+            ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return ""
+    return described.stdout.strip()
+
+
+class _Stopwatch:
+    seconds: float = 0.0
+
+
+@contextmanager
+def _timed() -> Iterator[_Stopwatch]:
+    watch, start = _Stopwatch(), time.monotonic()
+    yield watch
+    watch.seconds = time.monotonic() - start
