@@ -50,9 +50,11 @@ def test_the_matrix_has_a_row_per_run_and_a_reason_per_skip() -> None:
                 "reason": "because",
             }
         ],
-        "skipped": {"libero/mujoco-3.3": "because"},
+        "skipped": {"libero--mujoco-3.3": "because"},
     }
-    assert built.pairs == (Pair(benchmark="pusht", environment="default"),)
+    plan = built.as_plan("7-1", "2026-01-01T00:00:00+00:00")
+    assert plan.pairs == (Pair(benchmark="pusht", environment="default"),)
+    assert plan.skipped == {"libero--mujoco-3.3": "because"}
 
 
 def test_the_step_outputs_are_one_line_each_whatever_a_file_is_called() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from robosmoke.catalog import benchmarks
 from robosmoke.errors import SetupError, UsageError
 from robosmoke.host.changes import Decision, affected, candidates, changed_files
-from robosmoke.schema import Pair
+from robosmoke.schema import Pair, Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,15 +29,15 @@ class MatrixRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """The CI matrix, and every pair left out of it with the reason."""
+    """The CI matrix, and the run folder of every pair left out of it with the reason."""
 
     include: tuple[MatrixRow, ...]
     skipped: Mapping[str, str]
 
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """List the planned pairs."""
-        return tuple(Pair(benchmark=row.benchmark, environment=row.environment) for row in self.include)
+    def as_plan(self, invocation: str, created: str) -> Plan:
+        """Return the plan of the workflow run: what its matrix runs, what it skips and why."""
+        pairs = tuple(Pair(benchmark=row.benchmark, environment=row.environment) for row in self.include)
+        return Plan(invocation=invocation, created=created, pairs=pairs, skipped=dict(self.skipped))
 
     def as_json(self) -> str:
         """Return one line of JSON: ``{"include": […], "skipped": {…}}``."""
@@ -85,7 +85,7 @@ def matrix(nox_sessions: str, decisions: Sequence[Decision]) -> Matrix:
             for decision in decisions
             if decision.run
         ),
-        skipped={decision.candidate.path: decision.reason for decision in decisions if not decision.run},
+        skipped={decision.candidate.pair.folder: decision.reason for decision in decisions if not decision.run},
     )
 
 
