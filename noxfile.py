@@ -63,7 +63,7 @@ for path in MANIFESTS:
 @nox.session(venv_backend="none")
 def report(session: nox.Session) -> None:
     """Gather this invocation's runs, or the latest one's: report.json, report.md, report.html."""
-    robosmoke(session, "report", *session.posargs)
+    robosmoke(session, "report")
 
 
 @nox.session(venv_backend="none", default=False)

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated, Literal
 
-import click
 import typer
 from rich.console import Console
+from typer.exceptions import TyperException
 
 from robosmoke import __version__
 from robosmoke.catalog import Benchmark, benchmarks, find
@@ -49,11 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(code or ExitCode.GREEN)
     except RobosmokeError as error:
         return _fail(str(error), error.exit_code)
-    except click.ClickException as error:
-        return _fail(error.format_message(), ExitCode.USAGE)
-    except click.exceptions.Exit as stop:
+    except TyperException as error:
+        return _fail(str(error), ExitCode.USAGE)
+    except typer.Exit as stop:
         return stop.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
@@ -67,7 +67,8 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    print(f"robosmoke: {message}", file=sys.stderr)
+    if message:  # the help that a bare `robosmoke` prints is an error without words
+        print(f"robosmoke: {message}", file=sys.stderr)
     return int(code)
 
 
@@ -203,16 +204,11 @@ def matrix(
     github_output: Annotated[Path | None, typer.Option(help="append the job's outputs here")] = None,
 ) -> None:
     """Decide from the changed files which benchmarks run, and say why."""
-    from robosmoke.host.changes import affected, candidates, changed_files
-    from robosmoke.host.changes import matrix as build_matrix
-    from robosmoke.host.sessions import nox_sessions
+    from robosmoke.host.matrix import decide, list_sessions
+    from robosmoke.host.matrix import matrix as build_matrix
 
-    wanted = only.replace(",", " ").split()
-    for name in wanted:
-        find(name)
-    manifests = [benchmark.manifest for benchmark in benchmarks().values() if benchmark.distribution is None]
-    decisions = affected(changed_files(base, Path.cwd(), event=event), candidates(manifests), only=wanted)
-    result = build_matrix(nox_sessions(Path.cwd()), decisions)
+    decisions = decide(Path.cwd(), event=event, base=base, only=only.replace(",", " ").split())
+    result = build_matrix(list_sessions(Path.cwd()), decisions)
     invocation = os.environ.get("ROBOSMOKE_INVOCATION", "")
     if plan is not None:
         # In a workflow the folder that holds the plan is named by the invocation.
