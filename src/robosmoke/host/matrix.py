@@ -13,7 +13,7 @@ from typing import Any
 from robosmoke.catalog import benchmarks
 from robosmoke.errors import SetupError, UsageError
 from robosmoke.host.changes import Decision, affected, candidates, changed_files
-from robosmoke.schema import Pair, Plan
+from robosmoke.schema import Pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +34,10 @@ class Matrix:
     include: tuple[MatrixRow, ...]
     skipped: Mapping[str, str]
 
-    def as_plan(self, invocation: str, created: str) -> Plan:
-        """Return the plan of the workflow run: what its matrix runs, what it skips and why."""
-        pairs = tuple(Pair(benchmark=row.benchmark, environment=row.environment) for row in self.include)
-        return Plan(invocation=invocation, created=created, pairs=pairs, skipped=dict(self.skipped))
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """List the planned pairs."""
+        return tuple(Pair(benchmark=row.benchmark, environment=row.environment) for row in self.include)
 
     def as_json(self) -> str:
         """Return one line of JSON: ``{"include": […], "skipped": {…}}``."""
@@ -90,8 +90,12 @@ def matrix(nox_sessions: str, decisions: Sequence[Decision]) -> Matrix:
 
 
 def list_sessions(root: Path) -> str:
-    """Return the output of ``nox --list --json`` in a checkout; raises `SetupError` with nox's last line."""
-    command = (sys.executable, "-m", "nox", "--list", "--json")
+    """Return the output of ``nox --list --json`` for the smokes of a checkout.
+
+    Raises `SetupError` with nox's last line.
+    """
+    # By tag: without one, nox leaves out the sessions that are no default.
+    command = (sys.executable, "-m", "nox", "--list", "--json", "--tags", "smoke")
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
