@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
 
 from robosmoke.host.loose_json import Node
 from robosmoke.host.stats import mean
+from robosmoke.host.task_result import TaskResult
 
 # LeRobot rounds nothing, but results pass through other tools: a tenth of a percent is no contradiction.
 _PERCENT_TOLERANCE = 0.1
 _RELATIVE_TOLERANCE = 1e-3
 
 
-class Recorded(Protocol):
-    """What one task of the file recorded, list by list; null is an entry that is not there."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def episodes(self) -> int: ...
-    @property
-    def sum_rewards(self) -> tuple[float | None, ...]: ...
-    @property
-    def max_rewards(self) -> tuple[float | None, ...]: ...
-    @property
-    def successes(self) -> tuple[bool | None, ...]: ...
-    @property
-    def videos(self) -> tuple[str, ...]: ...
-
-
-def disagreements(results: Sequence[Recorded], root: Node) -> Iterator[str]:
+def disagreements(results: Sequence[TaskResult], root: Node) -> Iterator[str]:
     """Name each number that the episodes contradict: counts, rates, mean rewards, videos, list lengths.
 
     Raises `RecordError` where an aggregate is not of the type it must be.
@@ -60,7 +41,7 @@ def disagreements(results: Sequence[Recorded], root: Node) -> Iterator[str]:
             yield from _claims(root.object(key), results)
 
 
-def _within(result: Recorded) -> Iterator[str]:
+def _within(result: TaskResult) -> Iterator[str]:
     lengths = {
         "sum_rewards": len(result.sum_rewards),
         "max_rewards": len(result.max_rewards),
@@ -70,10 +51,10 @@ def _within(result: Recorded) -> Iterator[str]:
         listed = ", ".join(f"{count} {name}" for name, count in lengths.items())
         yield f"{result.label}: its lists differ in length: {listed}"
     if len(result.videos) > result.episodes:
-        yield f"{result.label}: {len(result.videos)} videos listed for {result.episodes} episodes"
+        yield f"{result.label}: {len(result.videos)} videos listed, {result.episodes} recorded as episodes"
 
 
-def _claims(node: Node, results: Sequence[Recorded]) -> Iterator[str]:
+def _claims(node: Node, results: Sequence[TaskResult]) -> Iterator[str]:
     """Compare one aggregate; a claim that is absent, or null where nothing was recorded, contradicts nothing."""
     successes = [success for result in results for success in result.successes if success is not None]
     count = sum(result.episodes for result in results)

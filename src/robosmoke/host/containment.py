@@ -21,9 +21,7 @@ def contained(folder: Path, recorded: str) -> PurePosixPath:
     if not path.parts or recorded != recorded.strip() or not recorded.isprintable() or "\\" in recorded:
         raise PathRefused(f"{recorded!r} in {folder.name} is refused: not a plain relative path")
     if path.is_absolute():
-        raise PathRefused(
-            f"{recorded!r} in {folder.name} is refused: an absolute path, a record names files in its folder"
-        )
+        raise PathRefused(f"{recorded!r} in {folder.name} is refused: an absolute path, where a relative one is due")
     if ".." in path.parts:
         raise PathRefused(f"{recorded!r} in {folder.name} is refused: it leaves the folder by '..'")
     here = folder

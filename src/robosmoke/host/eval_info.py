@@ -13,6 +13,7 @@ from robosmoke.host.claims import disagreements
 from robosmoke.host.containment import PathRefused, contained
 from robosmoke.host.loose_json import Node, read_loosely
 from robosmoke.host.stats import Tally, tally
+from robosmoke.host.task_result import TaskResult
 from robosmoke.schema import Episode, EpisodeRecord
 from robosmoke.vocabulary import Blame, EpisodeStatus
 
@@ -29,29 +30,6 @@ class Source:
     benchmark: str
     environment: str
     policy: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskResult:
-    """One task as the file has it, before it is turned into records; null is an entry that is not there."""
-
-    group: str
-    index: int
-    sum_rewards: tuple[float | None, ...]
-    max_rewards: tuple[float | None, ...]
-    successes: tuple[bool | None, ...]
-    seeds: tuple[int, ...]
-    videos: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        """Name the task as LeRobot's task descriptions do."""
-        return f"{self.group}_{self.index}"
-
-    @property
-    def episodes(self) -> int:
-        """Count the episodes: the longest list, so that a short one loses none."""
-        return max(len(self.successes), len(self.sum_rewards), len(self.max_rewards))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,8 @@ def read_loosely(path: Path) -> Node:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise RecordError(
-            f"{path}:{error.lineno}:{error.colno}: is not whole JSON ({error.msg}): expected an object; was its writer stopped?"
+            f"{path}:{error.lineno}:{error.colno}: is not whole JSON ({error.msg}):"
+            " expected an object; was its writer stopped?"
         ) from error
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{path}: is not usable JSON: {error}") from error
