@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "adding_a_benchmark.md"
+# What a test session or a nox call leaves in the environment, and a stranger's shell does not have.
+INHERITED = ("PYTHON", "PYTEST", "ROBOSMOKE_INVOCATION", "ROBOSMOKE_PLANNED", "ROBOSMOKE_OUT", "ROBOSMOKE_RUNS")
 COMPARE = """
 import base64, hashlib, importlib.metadata
 
@@ -54,17 +56,12 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return what a stranger's shell has: an index that has this robosmoke, and nothing of this checkout."""
     wheels = tmp_path_factory.mktemp("wheels")
     builder = tmp_path_factory.mktemp("builder") / "venv"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "ROBOSMOKE"))}
-    kept |= {name: os.environ[name] for name in os.environ if name in ("ROBOSMOKE_BASE_IMAGE", "ROBOSMOKE_INDEX_URL")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(INHERITED)}
     # The guide says python3: the one that runs these tests.
     kept["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     run(f"python3 -m venv {builder}", ROOT, kept)
     run(f"{builder}/bin/pip wheel --quiet --no-deps --wheel-dir {wheels} .", ROOT, kept)
-    (wheel,) = wheels.glob("robosmoke-*.whl")
-    # A constraint, not a place to look: no other distribution of the name can win.
-    constraint = wheels / "constraint.txt"
-    constraint.write_text(f"robosmoke @ {wheel.as_uri()}\n")
-    return {**kept, "PIP_CONSTRAINT": str(constraint), "ROBOSMOKE_CACHE": str(tmp_path_factory.mktemp("cache"))}
+    return {**kept, "PIP_FIND_LINKS": str(wheels), "ROBOSMOKE_CACHE": str(tmp_path_factory.mktemp("cache"))}
 
 
 @pytest.fixture(scope="module")
