@@ -281,7 +281,9 @@ def test_an_older_red_run_does_not_make_today_red(green, pair, other_invocation,
     older = other_invocation()
     older.plan(pair)
     older.run(pair, verdict=Verdict.FAILED, reason="broke")
-    assert not green.report(tmp_path, out=tmp_path / "out", include_older=True).summary.red
+    reported = green.report(tmp_path, out=tmp_path / "out", include_older=True)
+    assert not reported.summary.red
+    assert [row.red for row in reported.report.pairs if row.stale] == [False]
 
 
 def test_a_folder_without_a_plan_is_a_usage_error(tmp_path, invocation):
