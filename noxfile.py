@@ -72,6 +72,12 @@ def lock(session: nox.Session) -> None:
     robosmoke(session, "lock", *session.posargs)
 
 
+@nox.session(venv_backend="none", default=False)
+def documents(session: nox.Session) -> None:
+    """Write the generated documents: README's table of benchmarks and docs/checks.md."""
+    session.run(sys.executable, "scripts/generate_documents.py", external=True)
+
+
 @nox.session(default=False)
 def lint(session: nox.Session) -> None:
     """Check style and formatting (ruff)."""
