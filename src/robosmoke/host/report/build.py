@@ -14,7 +14,7 @@ from robosmoke.host.report.markdown import markdown, reds_first
 from robosmoke.host.report.page import page
 from robosmoke.host.report.record import PairReport, Report
 from robosmoke.host.report.rows import Rows
-from robosmoke.host.report.wording import clean
+from robosmoke.host.report.wording import clean, shorten
 from robosmoke.schema import Plan, encode, write_atomically
 from robosmoke.vocabulary import Verdict
 
@@ -74,7 +74,8 @@ def build_report(folders: Sequence[Path], *, out: Path, include_older: bool = Fa
 
 def _line(row: PairReport) -> str:
     mark = " (stale)" if row.stale else "" if row.planned else " (unplanned)"
-    return f"{row.verdict.value:8}{row.benchmark} in {row.environment}{mark}: {' '.join(clean(row.reason).split())}"
+    reason = shorten(" ".join(clean(row.reason).split()), 300)
+    return f"{row.verdict.value:8}{row.benchmark} in {row.environment}{mark}: {reason}"
 
 
 def _report(
