@@ -61,7 +61,8 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     kept["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     run(f"python3 -m venv {builder}", ROOT, kept)
     run(f"{builder}/bin/pip wheel --quiet --no-deps --wheel-dir {wheels} .", ROOT, kept)
-    return {**kept, "PIP_FIND_LINKS": str(wheels), "ROBOSMOKE_CACHE": str(tmp_path_factory.mktemp("cache"))}
+    places = f"{wheels} {os.environ.get('PIP_FIND_LINKS', '')}".strip()
+    return {**kept, "PIP_FIND_LINKS": places, "ROBOSMOKE_CACHE": str(tmp_path_factory.mktemp("cache"))}
 
 
 @pytest.fixture(scope="module")
