@@ -87,7 +87,11 @@ class Expected(_Strict, frozen=True, kw_only=True):
 
 
 class Smoke(_Strict, frozen=True, kw_only=True):
-    """What the smoke runs, and what it demands."""
+    """What the smoke runs, and what it demands.
+
+    The expert plays ``expert_episodes`` episodes per task, seeds counted up from ``seed``, and must solve at
+    least ``expert_rate`` of all; ``test_timeout_s`` bounds each test.
+    """
 
     expert_rate: float
     seed: int = 0

@@ -14,8 +14,9 @@ from robosmoke.vocabulary import EpisodeStatus
 
 @check("RS601", "expert-succeeds", "the expert reaches the manifest's rate over its tasks", cost="cheap")
 def expert_runs(subject: TaskSubject) -> None:
-    """Run the expert's episode of one task; its success counts in the pair's rate."""
-    _completed("RS601 expert-succeeds", subject.episode("expert"))
+    """Run the expert's episodes of one task; their success counts in the pair's rate."""
+    for repeat in range(subject.manifest.smoke.expert_episodes):
+        _completed("RS601 expert-succeeds", subject.episode("expert", repeat))
 
 
 @check("RS602", "null-fails", "doing nothing solves nothing", cost="cheap")
@@ -50,14 +51,18 @@ def require_rate(manifest: Manifest, episodes: Sequence[EpisodeRecord]) -> str:
         raise CheckFailed(
             "RS601 expert-succeeds: no expert episode completed, so nothing shows that success can be seen"
         )
-    seen = f"{len(solved)} of {len(done)} tasks solved, {len(mine) - len(done)} errored"
+    seen = f"{len(solved)} of {len(done)} episodes solved, {len(mine) - len(done)} errored"
     if len(solved) / len(mine) < manifest.smoke.expert_rate:
-        missed = ", ".join(record.episode.task for record in mine if record not in solved)
+        missed = ", ".join(_named(record) for record in mine if record not in solved)
         raise CheckFailed(
             f"RS601 expert-succeeds: {seen}; the manifest demands {manifest.smoke.expert_rate:.0%}; not solved:"
             f" {missed}. Most likely a dependency changed the physics, or the success flag is lost."
         )
     return seen
+
+
+def _named(record: EpisodeRecord) -> str:
+    return f"{record.episode.task} (seed {record.episode.seed})"
 
 
 def _completed(check_name: str, record: EpisodeRecord) -> None:

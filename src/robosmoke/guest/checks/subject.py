@@ -39,7 +39,7 @@ class TaskSubject:
     request: Path
     on_episode: Callable[[EpisodeRecord], None] = lambda _record: None
     on_fact: Callable[[str, str], None] = lambda _key, _value: None
-    _episodes: dict[str, EpisodeRecord] = field(default_factory=dict)
+    _episodes: dict[tuple[str, int], EpisodeRecord] = field(default_factory=dict)
 
     @property
     def picture_px(self) -> int:
@@ -86,30 +86,37 @@ class TaskSubject:
         """Return the same trace taken in a new process."""
         return trace_in_new_process(self.request, self.task, self.seed, self.actions(TRACE_STEPS))
 
-    def episode(self, control: str) -> EpisodeRecord:
-        """Run the control's one-episode rollout once, and return its record every time."""
-        if control not in self._episodes:
-            filmed = control == "expert"
-            writer = VideoWriter(self.out, self.video_plan) if filmed else None
-            record = run_episode(self.env, self._policy(control), self._planned(control), control=control, video=writer)
-            self._episodes[control] = record
+    def episode(self, control: str, repeat: int = 0) -> EpisodeRecord:
+        """Run one of the control's episodes once, and return its record every time.
+
+        The expert's first episode is filmed; ``repeat`` counts its further ones, each with the next seed.
+        """
+        key = (control, repeat)
+        if key not in self._episodes:
+            writer = VideoWriter(self.out, self.video_plan) if key == ("expert", 0) else None
+            planned = self._planned(control, repeat)
+            record = run_episode(self.env, self._policy(control), planned, control=control, video=writer)
+            self._episodes[key] = record
             self.on_episode(record)
-        return self._episodes[control]
+        return self._episodes[key]
 
     def _policy(self, control: str) -> Policy:
         if control == "expert":
             return make_expert(self.manifest, self.task)
         return ZeroPolicy() if control == "zero" else RandomPolicy()
 
-    def _planned(self, control: str) -> Episode:
-        place = [task.name for task in self.manifest.tasks].index(self.task.name)
+    def _planned(self, control: str, repeat: int) -> Episode:
+        """Return the episode's place in the smoke's plan: per task the expert's, then zero's and random's."""
+        experts = self.manifest.smoke.expert_episodes
+        place = [(task.suite, task.name) for task in self.manifest.tasks].index((self.task.suite, self.task.name))
+        offset = repeat if control == "expert" else experts + ("zero", "random").index(control)
         return Episode(
-            index=3 * place + ("expert", "zero", "random").index(control),
+            index=place * (experts + 2) + offset,
             benchmark=self.manifest.name,
             environment=self.environment,
             suite=self.task.suite,
             task=self.task.name,
-            seed=self.seed,
+            seed=self.seed + repeat,
         )
 
     def _options(self, cameras: tuple[str, ...] = ()) -> EnvOptions:
