@@ -78,6 +78,12 @@ def documents(session: nox.Session) -> None:
     session.run(sys.executable, "scripts/generate_documents.py", external=True)
 
 
+@nox.session(venv_backend="none", default=False)
+def schema(session: nox.Session) -> None:
+    """Write the JSON Schema of every record (src/robosmoke/schemas)."""
+    session.run(sys.executable, "-m", "robosmoke.host.json_schema", external=True)
+
+
 @nox.session(default=False)
 def lint(session: nox.Session) -> None:
     """Check style and formatting (ruff)."""

@@ -80,7 +80,7 @@ _SEVERITY = (Verdict.BROKEN, Verdict.FAILED, Verdict.MISSING, Verdict.PASSED, Ve
 
 def is_red(verdict: Verdict) -> bool:
     """Tell whether a verdict makes the gate red."""
-    return verdict in (Verdict.FAILED, Verdict.BROKEN, Verdict.MISSING)
+    return EXIT_CODES[verdict] is not ExitCode.GREEN
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
