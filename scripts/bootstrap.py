@@ -17,7 +17,6 @@ LIBRARIES = {
     "GL": ["libgl1"],
     "OSMesa": ["libosmesa6"],
 }
-TEST_REQUIREMENTS = "pytest-randomly==5.1.0", "pytest-cov==7.1.0", "jsonschema==4.26.0"
 ENVIRONMENT = 3
 
 
@@ -40,7 +39,7 @@ def make_venv(folder: Path) -> int:
     commands = [
         [sys.executable, "-m", "venv", str(folder)],
         [str(python), "-m", "pip", "install", "--quiet", "uv>=0.9"],
-        [*uv, "--quiet", "--python", str(python), "-e", f"{ROOT}[host]", *TEST_REQUIREMENTS],
+        [*uv, "--quiet", "--python", str(python), "-e", f"{ROOT}[host]", "--group", f"{ROOT}/pyproject.toml:test"],
     ]
     for command in commands:
         if subprocess.run(command, check=False).returncode:

@@ -60,7 +60,7 @@ def actions(subject: TaskSubject) -> None:
     env, space = subject.env, subject.env.action_box
     env.reset(seed=subject.seed)
     space.seed(subject.seed)
-    env.step(space.sample())
+    env.step(space.sample().astype(np.float64))
     span = space.high - space.low
     malformed = {
         "a wrong shape": np.zeros((*space.shape, 2)),
