@@ -185,14 +185,20 @@ def new(
 
 
 @app.command()
-def clean(
-    runs: Annotated[Path | None, typer.Option(help="remove the run folders in it too")] = None,
-) -> None:
-    """Remove every environment, image, container and volume that robosmoke made."""
-    from robosmoke.host.environments.clean import clean as remove
+def clean() -> None:
+    """Remove every environment, image, container and volume that robosmoke made; run folders stay."""
+    from robosmoke.host.environments.clean import clean_cache, clean_docker
+    from robosmoke.host.environments.engine import find_engine
+    from robosmoke.host.environments.settings import read_settings
 
-    for line in remove(runs):
-        print(line)
+    results = [clean_cache(read_settings().cache)]
+    if (client := find_engine().client) is not None:
+        results.append(clean_docker(client))
+    for result in results:
+        for name in result.removed:
+            print(f"removed {name}")
+        for name in result.left:
+            print(f"left in place, it is in use: {name}")
 
 
 @app.command()
