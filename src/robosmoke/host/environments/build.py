@@ -55,12 +55,12 @@ def build_image(client: docker.DockerClient, build: ImageBuild) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="robosmoke-build-") as temporary:
         context = Path(temporary)
-        _fill(context, build)
+        fill_context(context, build)
         stage = f"{build.recipe}-{build.key}"
         try:
             end = run_job(
                 Job(
-                    command=_command(build, stage),
+                    command=build_command(build, stage),
                     # The plain log of BuildKit, where that is the builder.
                     variables={**os.environ, "BUILDKIT_PROGRESS": "plain"},
                     folder=context,
@@ -76,7 +76,8 @@ def build_image(client: docker.DockerClient, build: ImageBuild) -> None:
     require_success(end, f"docker build of {build.tag} failed", advice)
 
 
-def _command(build: ImageBuild, stage: str) -> tuple[str, ...]:
+def build_command(build: ImageBuild, stage: str) -> tuple[str, ...]:
+    """Return the command that builds an image from the current folder; nothing secret is in it."""
     arguments = [f"--build-arg={name}={value}" for name, value in build.arguments.items() if value]
     if build.installs:
         arguments.append(f"--build-arg=STAGE_LABEL={stage}")
@@ -92,7 +93,8 @@ def _command(build: ImageBuild, stage: str) -> tuple[str, ...]:
     )
 
 
-def _fill(context: Path, build: ImageBuild) -> None:
+def fill_context(context: Path, build: ImageBuild) -> None:
+    """Write the Dockerfile, the build's files and the settings into the empty folder ``context``."""
     shutil.copy(dockerfile(build.recipe), context / "Dockerfile")
     for name, text in build.files.items():
         (context / name).write_text(text, encoding="utf-8")

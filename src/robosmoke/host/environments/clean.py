@@ -11,7 +11,7 @@ from docker.errors import APIError, DockerException, NotFound
 
 import docker
 from robosmoke.errors import SetupError
-from robosmoke.host.environments.labels import KIND, STAGE
+from robosmoke.host.environments.labels import KEY, KIND, STAGE
 
 _FOLDERS = ("environments", "wheels", "locks", "images")
 
@@ -24,15 +24,15 @@ class Cleaned:
     left: tuple[str, ...] = ()
 
 
-def clean_docker(client: docker.DockerClient, *, images: bool = True) -> Cleaned:
-    """Remove every container and volume with robosmoke's label, and with ``images`` the images too.
+def clean_docker(client: docker.DockerClient, *, key: str = "") -> Cleaned:
+    """Remove every container, volume and image with robosmoke's label, or those of one environment's ``key``.
 
     Containers that still run are stopped: call it when no run is going on. Raises `SetupError`
     when the engine fails; an image that something else uses is left and named.
     """
     removed: list[str] = []
     left: list[str] = []
-    marked = {"label": KIND}
+    marked: dict[str, str | list[str] | bool] = {"label": f"{KEY}={key}" if key else KIND}
     try:
         for container in client.containers.list(all=True, filters=marked, ignore_removed=True):
             container.remove(force=True, v=True)
@@ -40,9 +40,9 @@ def clean_docker(client: docker.DockerClient, *, images: bool = True) -> Cleaned
         for volume in client.volumes.list(filters=marked):
             volume.remove(force=True)
             removed.append(f"volume {volume.name}")
-        for tag in _tags(client) if images else ():
+        for tag in _tags(client, marked):
             (removed if _remove_image(client, tag) else left).append(f"image {tag}")
-        if images:
+        if not key:
             client.images.prune(filters={"dangling": True, "label": STAGE})
     except DockerException as error:
         raise SetupError(f"docker: cleaning stopped: {error}: is the engine well?") from error
@@ -63,9 +63,9 @@ def clean_cache(cache: Path) -> Cleaned:
     return Cleaned(removed=tuple(removed), left=tuple(left))
 
 
-def _tags(client: docker.DockerClient) -> list[str]:
+def _tags(client: docker.DockerClient, marked: dict[str, str | list[str] | bool]) -> list[str]:
     """List robosmoke's tags, those that build on others first."""
-    found = [tag for image in client.images.list(filters={"label": KIND}) for tag in image.tags]
+    found = [tag for image in client.images.list(filters=marked) for tag in image.tags]
     order = {"robosmoke/wheels": 0, "robosmoke/environment": 1}
     return sorted(found, key=lambda tag: (order.get(tag.partition(":")[0], 2), tag))
 

@@ -120,7 +120,7 @@ def compile_lock(environment: Environment, *, preferred: str, log: Path) -> Lock
         require_success(
             end, f"lock of environment {environment.label}", "its requirements do not resolve, see the lines below"
         )
-        body = _without_torch(output.read_text(encoding="utf-8"))
+        body = without_torch(output.read_text(encoding="utf-8"))
     header = f"# Complete lock of environment {environment.label}, written by 'nox -s lock'.\n"
     return Lock(text=f"{header}{_INPUTS}{_inputs_digest(environment)}\n{body}")
 
@@ -144,8 +144,8 @@ def _inputs_digest(environment: Environment) -> str:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _without_torch(text: str) -> str:
-    """Drop torch and what only its CUDA build needs, each with its hash lines."""
+def without_torch(text: str) -> str:
+    """Drop from a lock torch and what only its CUDA build needs, each with its hash lines."""
     kept: list[str] = []
     keep = True
     for line in text.splitlines():
