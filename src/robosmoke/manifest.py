@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ else:
 
 MANIFEST_NAME = "benchmark.toml"
 OnSuccess = Literal["stop", "continue"]
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,12 +154,29 @@ def read_manifest(path: Path, *, package: str = "") -> Manifest:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"{path}: is not TOML: {error}") from error
     try:
-        manifest = msgspec.convert(_named(data, package), Manifest)
+        manifest = _convert(_named(data, package))
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at ")
         raise ManifestError(f"{path}: {where.strip('`').lstrip('$.') or 'top level'}: {message}") from error
     _check_consistency(manifest, path)
     return manifest
+
+
+def _convert(data: dict[str, Any]) -> Manifest:
+    """Convert table by table first: msgspec calls the key of a table among tables ``[...]``, not by its name."""
+    for group, kind in (("environment", Environment), ("suite", Suite)):
+        tables = data.get(group)
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            _require(table, kind, f"{group}.{name}")
+    return msgspec.convert(data, Manifest)
+
+
+def _require(table: Any, kind: type[_Strict], where: str) -> None:
+    try:
+        msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        message, _, inner = str(error).partition(" - at ")
+        raise msgspec.ValidationError(f"{message} - at `$.{where}{inner.strip('`').removeprefix('$')}`") from error
 
 
 def _named(data: dict[str, Any], package: str) -> dict[str, Any]:
@@ -184,7 +203,7 @@ def _inherit(environments: dict[str, Any], name: str, seen: tuple[str, ...]) -> 
     if not isinstance(table, dict):
         return table
     parent = table.get("inherits")
-    if not parent:
+    if not parent or not isinstance(parent, str):
         return {**table, "name": name}
     if parent in seen or parent not in environments:
         raise msgspec.ValidationError(
@@ -205,17 +224,43 @@ def _inconsistencies(manifest: Manifest) -> Iterator[tuple[str, str]]:
         yield "schema", f"version {manifest.schema} is not supported, this robosmoke reads 1"
     if not manifest.name.isidentifier():
         yield "name", f"{manifest.name!r} must be a Python identifier, it names a package and a session"
+    if manifest.control_hz <= 0:
+        yield "control_hz", "must be above 0"
     if "default" not in manifest.environment:
         yield "environment", "needs one named 'default'"
+    for environment in manifest.environment.values():
+        yield from _environment_faults(environment)
+    if manifest.review_camera not in {camera.name for camera in manifest.camera}:
+        yield "review_camera", f"{manifest.review_camera!r} is not among the cameras"
+    for suite in manifest.suite.values():
+        yield from _suite_faults(suite)
+    yield from _smoke_faults(manifest)
+
+
+def _environment_faults(environment: Environment) -> Iterator[tuple[str, str]]:
+    where = f"environment.{environment.name}"
+    if not _ENVIRONMENT_NAME.fullmatch(environment.name):
+        yield where, "a name holds letters, digits, '.', '_' and '-' only"
+    for limit in ("memory_mb", "shared_memory_mb", "timeout_s"):
+        if getattr(environment, limit) < 1:
+            yield f"{where}.{limit}", "must be at least 1"
+
+
+def _suite_faults(suite: Suite) -> Iterator[tuple[str, str]]:
+    if len({task.name for task in suite.tasks}) != len(suite.tasks):
+        yield f"suite.{suite.name}.tasks", "has two tasks of one name"
+    if any(task.horizon < 1 for task in suite.tasks):
+        yield f"suite.{suite.name}", "a horizon is at least 1 step"
+
+
+def _smoke_faults(manifest: Manifest) -> Iterator[tuple[str, str]]:
     if not manifest.smoke_tasks:
         yield "suite", "no task has smoke = true, so the default smoke would prove nothing"
     if not 0 < manifest.smoke.expert_rate <= 1:
         yield "smoke.expert_rate", "must lie in (0, 1]: a rate of 0 is no positive control"
-    if manifest.review_camera not in {camera.name for camera in manifest.camera}:
-        yield "review_camera", f"{manifest.review_camera!r} is not among the cameras"
-    for suite in manifest.suite.values():
-        names = {task.name for task in suite.tasks}
-        if len(names) != len(suite.tasks):
-            yield f"suite.{suite.name}.tasks", "has two tasks of one name"
-        if any(task.horizon < 1 for task in suite.tasks):
-            yield f"suite.{suite.name}", "a horizon is at least 1 step"
+    if manifest.smoke.expert_episodes < 1:
+        yield "smoke.expert_episodes", "must be at least 1: without the expert there is no positive control"
+    known = {"*", *(task.name for task in manifest.tasks)}
+    for index, fault in enumerate(manifest.expected):
+        if fault.task not in known:
+            yield f"expected[{index}].task", str(unknown_name("task", fault.task, known))
