@@ -11,6 +11,11 @@ Non-obvious behaviour:
   up to two objects (14: position, quaternion, padded with zeros), the same 18 of one step earlier, and the
   goal (3, m). Upstream's own space keeps goal bounds of zero; the bounds here hold every observation.
 - ``agent_position`` is the first four numbers of ``state``, the name and content LeRobot uses.
+- In seven tasks (dial-turn, door-lock, drawer-open, faucet-open, lever-pull, window-open, window-close) upstream's
+  reset moves a body or a joint last and computes no positions from it, so its first observation and picture
+  show the object where it stood before, in window-close even as solved. Here both show the world as it is.
+  Physics, rewards and all later observations are upstream's bit for bit, but for numbers 18 to 35 of the
+  first step's ``state``, which repeat the observation at reset.
 - Upstream says nothing about success at reset: its predicate is evaluated there with a zero action, and
   the attributes which that touches are put back.
 - Upstream raises on step 501 of an episode; that limit is lifted, the base's horizon counts alone.
@@ -33,7 +38,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosmoke.benchmarks.metaworld.renderer import Renderer
-from robosmoke.errors import UsageError
 from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick
 
 # metaworld/sawyer_xyz_env.py: _HAND_SPACE, metres.
@@ -78,18 +82,19 @@ class MetaWorldEnv(BenchmarkEnv):
         return gymnasium.spaces.Box(-1.0, 1.0, (4,), np.float64)
 
     def begin(self, seed: int, init_state: int | None) -> bool:
-        """Start an episode on a new upstream env; raises `UsageError` for an unknown ``init_state``."""
-        task = self._drawn_task(seed) if init_state is None else self._numbered_task(init_state)
+        """Start an episode on a new upstream env, in the drawn or the numbered world."""
+        task = self._drawn_task(seed) if init_state is None else self._mt1_tasks[init_state]
         self._raw = self._world_class()
         self._raw.max_path_length = sys.maxsize
         self._raw.set_task(task)
-        self._state = self._raw.reset()[0]
+        self._raw.reset()
+        self._settle()
         return self._success_now()
 
     def tick(self, action: NDArray[np.float64]) -> Tick:
         """Execute one control step (12.5 ms)."""
         self._state, reward, _, _, info = self._raw.step(action)
-        return Tick(float(reward), bool(info["success"]))
+        return Tick(float(reward), _solved(info))
 
     def read_state(self, key: str) -> NDArray[np.float64]:
         """Read ``state`` or ``agent_position``."""
@@ -119,10 +124,8 @@ class MetaWorldEnv(BenchmarkEnv):
         """Project the arm's elbow, or for the hand's camera a finger tip, with the world's up as the picture's."""
         camera_id = self._raw.model.camera(self._camera(camera).name).id
         data = self._raw.data
-        if camera == _SITE_CAMERA:
-            place = data.site_xpos[self._landmark_site]
-        else:
-            place = data.geom_xpos[self._landmark_geom]
+        on_hand = camera == _SITE_CAMERA
+        place = data.site_xpos[self._landmark_site] if on_hand else data.geom_xpos[self._landmark_geom]
         axes = data.cam_xmat[camera_id].reshape(3, 3)
         right, up, back = axes.T @ (place - data.cam_xpos[camera_id])
         if back >= 0:
@@ -195,17 +198,22 @@ class MetaWorldEnv(BenchmarkEnv):
 
         return list(MT1(self.task.name, seed=_MT1_SEED).train_tasks)
 
-    def _numbered_task(self, init_state: int) -> Any:
-        count = self.manifest.suite[self.task.suite].init_states
-        if not 0 <= init_state < count:
-            raise UsageError(f"init_state {init_state} of {self.task.name}: there are {count}, counted from 0")
-        return self._mt1_tasks[init_state]
+    def _settle(self) -> None:
+        """Bring positions and the observation up to date with what the reset moved; steps nothing."""
+        import mujoco
+
+        # Positions alone: a whole forward pass would overwrite the solver's warm start, and with it the trajectory.
+        mujoco.mj_kinematics(self._raw.model, self._raw.data)
+        mujoco.mj_camlight(self._raw.model, self._raw.data)
+        now = self._raw._get_curr_obs_combined_no_goal()
+        self._raw._prev_obs = now
+        self._state = np.concatenate([now, now, self._raw._get_pos_goal()])
 
     def _success_now(self) -> bool:
         before = dict(vars(self._raw))
         _, info = self._raw.evaluate_state(self._state, np.zeros(4))
         vars(self._raw).update(before)
-        return bool(info["success"])
+        return _solved(info)
 
     @property
     def _landmark_geom(self) -> int:
@@ -223,3 +231,8 @@ _TRANSFORMS = {
     "rotate_180": lambda pixels: pixels[::-1, ::-1],
     "flip_vertical": lambda pixels: pixels[::-1],
 }
+
+
+def _solved(info: Mapping[str, Any]) -> bool:
+    # Upstream's flag is a float; a NaN would be true to `bool`.
+    return bool(info["success"] == 1.0)

@@ -63,9 +63,7 @@ class Renderer:
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         camera = mujoco.MjvCamera()
         camera.type, camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, camera_id
-        mujoco.mjv_updateScene(
-            model, data, self._option, None, camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
-        )
+        mujoco.mjv_updateScene(model, data, self._option, None, camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
         viewport = mujoco.MjrRect(0, 0, width_px, height_px)
         mujoco.mjr_render(viewport, self._scene, self._context)
         pixels = np.empty((height_px, width_px, 3), np.uint8)
