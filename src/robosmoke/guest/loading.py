@@ -33,16 +33,13 @@ def make_expert(manifest: Manifest, task: Task) -> Policy:
 
 
 def register_envs() -> None:
-    """Register one Gymnasium id per suite: ``robosmoke/<suite>-v0`` with a ``task`` argument.
-
-    Called by Gymnasium's plugin entry point, so it imports no simulator.
-    """
+    """Register one Gymnasium id per suite: ``robosmoke/<suite>-v0`` with a ``task`` argument; imports no simulator."""
     from robosmoke.catalog import benchmarks
 
     for benchmark in benchmarks().values():
         for suite in benchmark.manifest.suite:
             gymnasium.register(
-                id=f"{suite}-v0",
+                id=f"robosmoke/{suite}-v0",
                 entry_point=cast(Any, _make_registered),
                 kwargs={"benchmark": benchmark.manifest.name, "suite": suite},
                 # The env truncates at its own horizon, and its spaces are tested by RS201.
