@@ -218,8 +218,11 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
             self.release()
 
     def renderer_name(self) -> str:
-        """Name the GL renderer of the current context, or say that pictures need no GL."""
-        if "OpenGL.GL" not in sys.modules:
+        """Name the GL renderer of the current context, or say that pictures need no GL.
+
+        Ask after a picture was taken: MuJoCo's bindings load OpenGL for it and leave the context current.
+        """
+        if "OpenGL" not in sys.modules:
             return "software (no OpenGL)"
         from OpenGL import GL
 
