@@ -131,10 +131,15 @@ def _run_to_end(container: Container, run: ContainerRun, follower: LogFollower) 
     started = time.monotonic()
     stream = container.attach(stdout=True, stderr=True, stream=True)
     writer = _LogWriter(stream, call.log.absolute())
-    writer.start()
-    container.start()
-    timed_out = _wait(container, started + call.timeout_s, follower)
-    writer.join(_LOG_END_S)
+    try:
+        writer.start()
+        container.start()
+        timed_out = _wait(container, started + call.timeout_s, follower)
+        writer.join(_LOG_END_S)
+    finally:
+        stream.close()
+        # The SDK's close only shuts the socket down; the response still holds the descriptor.
+        stream._response.close()  # type: ignore[attr-defined]
     wall_s = time.monotonic() - started
     state = container.attrs["State"]
     code = int(state["ExitCode"])

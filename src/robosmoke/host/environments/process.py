@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ MEBIBYTE = 2**20
 GRACE_S = 5.0
 _POLL_S = 0.1
 _MEMORY_POLL_S = 0.5
+# Ends when our end of its stdin says so, and kills the session given to it when that end closes without a word.
+_WARDEN = 'read -r _ || kill -s KILL -- "-$1"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,8 @@ def run_job(job: Job) -> ProcessEnd:
     """Run a command in a session of its own, stdin closed, and return how it ended.
 
     At the deadline or over the memory limit the whole process tree is stopped (SIGTERM, then
-    SIGKILL); the same happens on Ctrl-C or SIGTERM before the exception goes on.
+    SIGKILL); the same happens on Ctrl-C or SIGTERM before the exception goes on. When we are killed
+    ourselves, its session is: only a descendant that left the session outlives a SIGKILL of ours.
     Raises `SetupError` when the command cannot be started.
     """
     follower = LogFollower(job.log, echo=job.echo)
@@ -48,9 +52,9 @@ def run_job(job: Job) -> ProcessEnd:
     with exit_on_termination():
         tree = _start(job)
         try:
-            cause = _watch(tree, job, follower, started)
+            with _warden(tree):
+                cause = _watch(tree, job, follower, started)
         finally:
-            tree.stop()
             follower.close()
     code = tree.process.returncode
     return ProcessEnd(
@@ -145,6 +149,31 @@ def _start(job: Job) -> _Tree:
         except OSError as error:
             raise SetupError(f"{job.command[0]}: cannot be started: {error.strerror or error}") from error
     return _Tree(process)
+
+
+@contextmanager
+def _warden(tree: _Tree) -> Iterator[None]:
+    """Stop the tree when the block ends, by a process of its own if we die before that.
+
+    It needs neither our interpreter nor the child's, which may hang in C; its session is its own,
+    so that a signal to ours or to the child's passes it by.
+    """
+    try:
+        warden = subprocess.Popen(
+            ("/bin/sh", "-c", _WARDEN, "robosmoke-warden", str(tree.process.pid)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except BaseException:
+        tree.stop()
+        raise
+    try:
+        yield
+    finally:
+        tree.stop()
+        warden.communicate(b"\n")
 
 
 def _watch(tree: _Tree, job: Job, follower: LogFollower, started: float) -> str:
