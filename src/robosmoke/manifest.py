@@ -20,6 +20,7 @@ else:
 MANIFEST_NAME = "benchmark.toml"
 OnSuccess = Literal["stop", "continue"]
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_DISTRIBUTION_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,13 +57,18 @@ class Camera(_Strict, frozen=True, kw_only=True):
 
 
 class Environment(_Strict, frozen=True, kw_only=True):
-    """Where a benchmark is installed; realised as a venv or an image."""
+    """Where a benchmark is installed; realised as a venv or an image.
+
+    ``excluded`` names distributions that a requirement declares and nothing here imports: neither they
+    nor what only they need is locked.
+    """
 
     name: str = ""
     python: str = "3.11"
     runner: Literal["native", "lerobot"] = "native"
     inherits: str = ""
     requirements: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     torch: str = ""
     apt: tuple[str, ...] = ()
     base_image: str = ""
@@ -244,6 +250,9 @@ def _environment_faults(environment: Environment) -> Iterator[tuple[str, str]]:
     for limit in ("memory_mb", "shared_memory_mb", "timeout_s"):
         if getattr(environment, limit) < 1:
             yield f"{where}.{limit}", "must be at least 1"
+    for index, name in enumerate(environment.excluded):
+        if not _DISTRIBUTION_NAME.fullmatch(name):
+            yield f"{where}.excluded[{index}]", f"{name!r} must be the name of a distribution, without a version"
 
 
 def _suite_faults(suite: Suite) -> Iterator[tuple[str, str]]:

@@ -38,10 +38,15 @@ def test_every_pin_has_hashes_and_no_address(benchmark: Benchmark, environment: 
 
 
 def test_a_changed_requirement_makes_the_lock_stale(tmp_path: Path) -> None:
-    """Python, requirements and torch all count; limits and variables do not."""
+    """Python, requirements, exclusions and torch all count; limits and variables do not."""
     benchmark = benchmarks()["pusht"]
     environment = benchmark.manifest.environment["default"]
-    for change in ({"python": "3.12"}, {"requirements": (*environment.requirements, "six")}, {"torch": "2.13.0"}):
+    for change in (
+        {"python": "3.12"},
+        {"requirements": (*environment.requirements, "six")},
+        {"torch": "2.13.0"},
+        {"excluded": ("pygame",)},
+    ):
         assert not lock_is_current(benchmark.folder, replace(environment, **change))
     assert lock_is_current(benchmark.folder, replace(environment, memory_mb=1, variables={"A": "b"}))
 

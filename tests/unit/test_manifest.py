@@ -82,6 +82,7 @@ FAULTS = [
     ("memory_mb = 1", "memory = 1", "environment.third: Object contains unknown field `memory`"),
     ("memory_mb = 1", "memory_mb = 0", "environment.third.memory_mb: must be at least 1"),
     ("memory_mb = 1", "torch = 2", "environment.third.torch: Expected `str`, got `int`"),
+    ("memory_mb = 1", 'excluded = ["six==1"]', "environment.third.excluded[0]: 'six==1' must be the name of a"),
     ("[environment.default]", "[environment.standard]", "environment.other.inherits: inherits 'default', which is not"),
     ('inherits = "default"', 'inherits = "third"', "environment.third.inherits: inherits 'other', which is a cycle"),
     ('inherits = "default"', 'inherits = "other"', "environment.other.inherits: inherits 'other', which is a cycle"),

@@ -103,10 +103,12 @@ def compile_lock(environment: Environment, *, preferred: str, log: Path) -> Lock
         output.write_text(preferred, encoding="utf-8")
         (folder / "requirements.in").write_text("\n".join(_requirements(environment)) + "\n", encoding="utf-8")
         (folder / "overrides.txt").write_text("\n".join(environment.overrides) + "\n", encoding="utf-8")
+        (folder / "excluded.txt").write_text("\n".join(environment.excluded) + "\n", encoding="utf-8")
         command = (
             *(uv, "pip", "compile", "requirements.in", "--output-file", str(output), "--override", "overrides.txt"),
             *("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"),
             *("--python-version", environment.python, "--python-platform", "linux", "--no-progress", "--quiet"),
+            *(("--excludes", "excluded.txt") if environment.excluded else ()),
         )
         end = run_job(
             Job(
@@ -141,6 +143,8 @@ def _requirements(environment: Environment) -> list[str]:
 
 def _inputs_digest(environment: Environment) -> str:
     inputs = [environment.python, _requirements(environment), sorted(environment.overrides)]
+    if environment.excluded:
+        inputs.append(sorted(environment.excluded))
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
