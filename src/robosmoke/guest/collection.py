@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,14 @@ class SmokeCollection:
             for fault in self._request.manifest.expected
             if fault.check == check.code and fault.task in ("*", task.name)
         ]
-        marks = [pytest.mark.xdist_group(task.name), *faults]
-        return pytest.param(check, task, id=f"{check.label}-{task.name}", marks=marks)
+        return pytest.param(check, task, id=f"{check.label}-{task.name}", marks=faults)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Share the tests among workers by task."""
+        from robosmoke.guest.scheduling import TaskScheduling
+
+        return TaskScheduling(config, log)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run all items of a task together, so that its env is built once and one is alive at a time."""

@@ -25,8 +25,5 @@ def main(arguments: Sequence[str]) -> int:
     import pytest
 
     folder = smoke_folder()
-    extra = list(chosen.pytest_arguments)
-    if any(argument.startswith(("-n", "--numprocesses")) for argument in extra):
-        extra += ["--dist", "loadgroup"]
     fixed = [str(folder), f"--rootdir={folder}", f"--config-file={folder / 'pytest.ini'}"]
-    return int(pytest.main([*fixed, f"--robosmoke-request={chosen.request}", *extra]))
+    return int(pytest.main([*fixed, f"--robosmoke-request={chosen.request}", *chosen.pytest_arguments]))

@@ -1,0 +1,25 @@
+"""Share tests among xdist's workers by task, so that no two of them build the same env or play the same episode."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadScopeScheduling
+
+from robosmoke.guest.checks.registry import checks
+
+
+class TaskScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
+    """Give all tests of a task to one worker.
+
+    xdist's own ``loadgroup`` writes the group into pytest's node ids, which pytest 9.2 no longer lets it do:
+    it then spreads the tests without a word.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return task_of(nodeid)
+
+
+def task_of(nodeid: str) -> str:
+    """Return the task's name from a test's id, ``file::test[RS201-spaces-TASK]``; a test without one is its own."""
+    label = nodeid.partition("[")[2].removesuffix("]")
+    known = next((check for check in checks() if label.startswith(f"{check.label}-")), None)
+    return (label if known is None else label[len(known.label) + 1 :]) or nodeid
