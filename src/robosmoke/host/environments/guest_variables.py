@@ -14,17 +14,17 @@ def guest_variables(*, binaries: str, home: str, temporary: str) -> dict[str, st
     ``binaries`` comes first on PATH. Every cache that a simulator or plotting library would put
     beside its code or into the user's home lies below ``home``.
     """
-    cache = f"{home}/.cache"
     return {
         "PATH": f"{binaries}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "HOME": home,
         "TMPDIR": temporary,
-        "XDG_CACHE_HOME": cache,
+        "XDG_CACHE_HOME": f"{home}/.cache",
         "XDG_CONFIG_HOME": f"{home}/.config",
-        "NUMBA_CACHE_DIR": f"{cache}/numba",
-        "MPLCONFIGDIR": f"{cache}/matplotlib",
-        "MESA_SHADER_CACHE_DIR": f"{cache}/mesa",
+        "NUMBA_CACHE_DIR": f"{home}/numba",
+        "MPLCONFIGDIR": f"{home}/matplotlib",
+        # Mesa makes this folder but not the one above it, hence directly below the home.
+        "MESA_SHADER_CACHE_DIR": f"{home}/mesa",
         "PYTHONUNBUFFERED": "1",
         "PYTHONNOUSERSITE": "1",
         **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
