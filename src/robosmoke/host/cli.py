@@ -45,14 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code and never lets a traceback through for a known error."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = app(args=arguments, standalone_mode=False)
-        return int(code or ExitCode.GREEN)
+        code = int(app(args=arguments, standalone_mode=False) or ExitCode.GREEN)
+        # Typer turns an interruption into this number before it can be caught here.
+        return _fail("interrupted", ExitCode.INTERRUPTED) if code == 128 + signal.SIGINT else code
     except RobosmokeError as error:
         return _fail(str(error), error.exit_code)
     except TyperException as error:
-        return _fail(str(error), ExitCode.USAGE)
-    except typer.Exit as stop:
-        return stop.exit_code
+        return _fail(error.format_message(), ExitCode.USAGE)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except OSError as error:

@@ -37,7 +37,8 @@ def _requirement(text: str) -> Requirement:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise UsageError(f"--override {text!r}: not a requirement such as 'mujoco==3.9': {error}") from error
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"--override {text!r}: not a requirement such as 'mujoco==3.9': {reason}") from error
     if requirement.url or not requirement.specifier:
         raise UsageError(f"--override {text!r}: needs a version, such as '{requirement.name}==1.2'")
     return requirement
