@@ -53,6 +53,10 @@ class CheckFailed(AssertionError):
     """Report a promise that was broken: what was promised, what was seen, the likely mistake."""
 
 
+class PolicyFailed(CheckFailed):
+    """Report a promise that the policy broke, and not the env."""
+
+
 class InvalidAction(ValueError):
     """Report an action that the env cannot execute (wrong shape, non-finite, out of range)."""
 

@@ -10,7 +10,7 @@ from collections.abc import Generator
 
 import pytest
 
-from robosmoke.errors import CheckFailed, SetupError
+from robosmoke.errors import CheckFailed, PolicyFailed, SetupError
 from robosmoke.guest.collection import out_of, request_of
 from robosmoke.journal import FAULTS_NAME
 from robosmoke.vocabulary import Blame, CheckOutcome
@@ -62,7 +62,8 @@ def judge(error: BaseException) -> tuple[CheckOutcome, Blame, str]:
     """Tell a broken promise from a broken environment or machine; returns outcome, blame, message."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, CheckFailed):
-        return CheckOutcome.FAILED, Blame.ENV, str(error)
+        blame = Blame.POLICY if isinstance(error, PolicyFailed) else Blame.ENV
+        return CheckOutcome.FAILED, blame, str(error)
     if isinstance(error, SetupError):
         return CheckOutcome.BROKEN, Blame.MACHINE, str(error)
     if isinstance(error, ImportError) and not _GL_WORDS.search(text):

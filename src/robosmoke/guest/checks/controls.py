@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robosmoke.errors import CheckFailed
+from robosmoke.errors import CheckFailed, PolicyFailed
 from robosmoke.guest.checks.registry import check
 from robosmoke.guest.checks.subject import TaskSubject
 from robosmoke.manifest import Manifest
 from robosmoke.schema import EpisodeRecord
-from robosmoke.vocabulary import EpisodeStatus
+from robosmoke.vocabulary import Blame, EpisodeStatus
 
 
 @check("RS601", "expert-succeeds", "the expert reaches the manifest's rate over its tasks", cost="cheap")
@@ -48,17 +48,24 @@ def require_rate(manifest: Manifest, episodes: Sequence[EpisodeRecord]) -> str:
     done = [record for record in mine if record.status is EpisodeStatus.COMPLETED]
     solved = [record for record in done if record.success_any]
     if not done:
-        raise CheckFailed(
+        raise failure_of(mine)(
             "RS601 expert-succeeds: no expert episode completed, so nothing shows that success can be seen"
         )
     seen = f"{len(solved)} of {len(done)} episodes solved, {len(mine) - len(done)} errored"
     if len(solved) / len(mine) < manifest.smoke.expert_rate:
-        missed = ", ".join(_named(record) for record in mine if record not in solved)
-        raise CheckFailed(
+        unsolved = [record for record in mine if record not in solved]
+        missed = ", ".join(_named(record) for record in unsolved)
+        raise failure_of(unsolved)(
             f"RS601 expert-succeeds: {seen}; the manifest demands {manifest.smoke.expert_rate:.0%}; not solved:"
             f" {missed}. Most likely a dependency changed the physics, or the success flag is lost."
         )
     return seen
+
+
+def failure_of(records: Sequence[EpisodeRecord]) -> type[CheckFailed]:
+    """Return the error for what these episodes lack: the policy's where it alone broke them, else the env's."""
+    broken_by_policy = [record.blame is Blame.POLICY for record in records]
+    return PolicyFailed if broken_by_policy and all(broken_by_policy) else CheckFailed
 
 
 def _named(record: EpisodeRecord) -> str:
@@ -68,7 +75,8 @@ def _named(record: EpisodeRecord) -> str:
 def _completed(check_name: str, record: EpisodeRecord) -> None:
     if record.error:
         blame = record.blame.value if record.blame else "env"
-        raise CheckFailed(f"{check_name}: the episode errored after {record.steps} steps ({blame}): {record.error}")
+        error = failure_of([record])
+        raise error(f"{check_name}: the episode errored after {record.steps} steps ({blame}): {record.error}")
 
 
 def _require_unsolved(check_name: str, record: EpisodeRecord) -> None:

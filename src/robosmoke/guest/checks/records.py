@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robosmoke.errors import CheckFailed
+from robosmoke.guest.checks.controls import failure_of
 from robosmoke.guest.checks.registry import check
 from robosmoke.guest.checks.subject import TaskSubject
 from robosmoke.guest.video import decode_video
@@ -13,7 +14,8 @@ def videos(subject: TaskSubject) -> None:
     """Decode the expert episode's video from start to end."""
     record, plan = subject.episode("expert"), subject.video_plan
     if record.video is None:
-        raise CheckFailed(f"RS903 videos: the expert's episode left no video: {record.error or 'none was written'}")
+        error = failure_of([record])
+        raise error(f"RS903 videos: the expert's episode left no video: {record.error or 'none was written'}")
     decoded = decode_video(subject.out / record.video.path)
     wanted = plan.frames(record.steps)
     if decoded.frames != wanted:
