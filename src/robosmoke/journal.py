@@ -14,6 +14,8 @@ from robosmoke.vocabulary import Blame, CheckOutcome
 
 JOURNAL_NAME = "journal.jsonl"
 FAULTS_NAME = "faults.log"
+# How a guest leaves that can no longer write its journal: what it did next would be in no record.
+JOURNAL_LOST = os.EX_IOERR
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,11 +16,13 @@ from robosmoke.guest.checks.controls import require_rate
 from robosmoke.guest.checks.registry import Check, by_code, checks
 from robosmoke.guest.collection import EPISODE_PROPERTY, FACT_PROPERTY, out_of, request_of
 from robosmoke.guest.provenance import facts
-from robosmoke.guest.watch import FAILURE_PROPERTY
+from robosmoke.guest.watch import FAILURE_PROPERTY, judge
 from robosmoke.journal import (
+    JOURNAL_LOST,
     JOURNAL_NAME,
     Ended,
     EpisodeEnded,
+    Event,
     Finished,
     Journal,
     Planned,
@@ -63,7 +67,7 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Journal a start."""
         self._started[nodeid] = time.time()
-        self._journal.append(Started(time=time.time(), test=_plain(nodeid), deadline_s=self._deadline_s))
+        self._write(Started(time=time.time(), test=_plain(nodeid), deadline_s=self._deadline_s))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Journal the outcome when the last phase of a test, or its worker's death, is reported."""
@@ -77,7 +81,7 @@ class Recorder:
         """Judge the expert's rate over all tasks, and close the journal."""
         if not self._judge_rate() and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = exitstatus = pytest.ExitCode.TESTS_FAILED
-        self._journal.append(Finished(time=time.time(), exit_code=int(exitstatus)))
+        self._write(Finished(time=time.time(), exit_code=int(exitstatus)))
 
     def _plan(self, nodeids: Iterable[str]) -> None:
         tests = [_planned(nodeid) for nodeid in nodeids]
@@ -85,8 +89,8 @@ class Recorder:
             check = by_code(RATE_CHECK)
             tests.append(PlannedTest(test=check.label, check=check.code, name=check.name, task=None))
         self._planned = {test.test: test for test in tests}
-        self._journal.append(Provenance(time=time.time(), facts=facts()))
-        self._journal.append(Planned(time=time.time(), tests=tuple(tests), deselected=self._deselected))
+        self._write(Provenance(time=time.time(), facts=facts()))
+        self._write(Planned(time=time.time(), tests=tuple(tests), deselected=self._deselected))
 
     def _end(self, nodeid: str, phases: list[pytest.TestReport]) -> None:
         # A report carries the properties of the phases before it; the last one has them all.
@@ -94,12 +98,12 @@ class Recorder:
             if key == EPISODE_PROPERTY:
                 record = decode(str(value).encode(), EpisodeRecord, source=nodeid)
                 self._episodes.append(record)
-                self._journal.append(EpisodeEnded(time=time.time(), record=record))
+                self._write(EpisodeEnded(time=time.time(), record=record))
             elif key == FACT_PROPERTY:
                 name, _, fact = str(value).partition("=")
-                self._journal.append(Provenance(time=time.time(), facts={name: fact}))
+                self._write(Provenance(time=time.time(), facts={name: fact}))
         outcome, blame, message = _concluded(phases, self._elapsed_s(nodeid), self._deadline_s)
-        self._journal.append(
+        self._write(
             Ended(
                 time=time.time(),
                 test=_plain(nodeid),
@@ -109,6 +113,15 @@ class Recorder:
                 blame=blame,
             )
         )
+
+    def _write(self, event: Event) -> None:
+        """Append an event; a journal that cannot be written ends the process at once, with a code of its own."""
+        try:
+            self._journal.append(event)
+        except OSError as error:
+            with contextlib.suppress(OSError):  # the log may lie on the same full disk
+                os.write(2, f"\nrobosmoke: {JOURNAL_NAME}: cannot be written: {error.strerror}\n".encode())
+            os._exit(JOURNAL_LOST)
 
     def _elapsed_s(self, nodeid: str) -> float:
         return time.time() - self._started.get(nodeid, time.time())
@@ -121,8 +134,8 @@ class Recorder:
         try:
             outcome, blame, message = CheckOutcome.PASSED, None, require_rate(self._request.manifest, self._episodes)
         except CheckFailed as failure:
-            outcome, blame, message = CheckOutcome.FAILED, Blame.ENV, str(failure)
-        self._journal.append(
+            outcome, blame, message = judge(failure)
+        self._write(
             Ended(time=time.time(), test=planned.test, outcome=outcome, duration_s=0.0, message=message, blame=blame)
         )
         return outcome is CheckOutcome.PASSED

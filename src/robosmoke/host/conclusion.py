@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from robosmoke.host.environments.backend import ProcessEnd
-from robosmoke.journal import Ended, EpisodeEnded, Event, Finished, Planned, PlannedTest, Provenance, Started
+from robosmoke.journal import (
+    JOURNAL_LOST,
+    Ended,
+    EpisodeEnded,
+    Event,
+    Finished,
+    Planned,
+    PlannedTest,
+    Provenance,
+    Started,
+)
 from robosmoke.schema import CheckRecord, EpisodeRecord
 from robosmoke.vocabulary import CHECK_VERDICTS, Blame, CheckOutcome, Verdict, worst
 
 POSITIVE_CONTROL = "RS601"
+_LOST = "the journal could no longer be written, most likely because the disk is full: see the end of run.log"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +47,29 @@ class _Judgement:
     advice: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Death:
+    """Why a test started and did not end, and who is to blame."""
+
+    message: str
+    blame: Blame
+
+
 def conclude(events: Sequence[Event], end: ProcessEnd) -> Conclusion:
     """Fold a journal into records and a verdict; whatever was planned appears in them."""
-    planned = [test for event in events if isinstance(event, Planned) for test in event.tests]
-    deselected = sum(event.deselected for event in events if isinstance(event, Planned))
-    checks = _checks(planned, events, end)
-    judgement = _judge(checks, events, end, deselected)
+    # The process ended some time after the last event; how long is what its deadline is compared with.
+    first_s = events[0].time if events else 0.0
+    checks = _checks(events, lambda started: _death(started, end, first_s), end.describe())
+    return _conclusion(events, checks, _judge(checks, events, end))
+
+
+def conclude_stopped(events: Sequence[Event], reason: str, blame: Blame) -> Conclusion:
+    """Conclude a run that something outside the guest ended; whatever was planned appears here too."""
+    checks = _checks(events, lambda _started: _Death(message=reason, blame=blame), reason)
+    return _conclusion(events, checks, _Judgement(verdict=Verdict.BROKEN, reason=reason, blame=blame))
+
+
+def _conclusion(events: Sequence[Event], checks: tuple[CheckRecord, ...], judgement: _Judgement) -> Conclusion:
     facts: dict[str, Any] = {}
     for event in events:
         if isinstance(event, Provenance):
@@ -58,25 +86,22 @@ def conclude(events: Sequence[Event], end: ProcessEnd) -> Conclusion:
     )
 
 
-def _checks(planned: Sequence[PlannedTest], events: Sequence[Event], end: ProcessEnd) -> tuple[CheckRecord, ...]:
+def _checks(events: Sequence[Event], death: Callable[[Started], _Death], how: str) -> tuple[CheckRecord, ...]:
+    """Return a record per planned test; ``death`` explains one that did not end, ``how`` those never started."""
+    planned = [test for event in events if isinstance(event, Planned) for test in event.tests]
     started = {event.test: event for event in events if isinstance(event, Started)}
     ended = {event.test: event for event in events if isinstance(event, Ended)}
-    # The process ended some time after the last event; how long is what its deadline is compared with.
-    first = events[0].time if events else 0.0
-    return tuple(_check(test, started.get(test.test), ended.get(test.test), end, first) for test in planned)
+    deaths = {test: death(event) for test, event in started.items() if test not in ended}
+    return tuple(_check(test, ended.get(test.test), deaths.get(test.test), how) for test in planned)
 
 
-def _check(
-    test: PlannedTest, started: Started | None, ended: Ended | None, end: ProcessEnd, first_s: float
-) -> CheckRecord:
+def _check(test: PlannedTest, ended: Ended | None, death: _Death | None, how: str) -> CheckRecord:
     if ended is not None:
         outcome, message, blame = ended.outcome, ended.message, ended.blame
-    elif started is not None:
-        outcome = CheckOutcome.BROKEN
-        message, blame = _death(started, end, first_s)
+    elif death is not None:
+        outcome, message, blame = CheckOutcome.BROKEN, death.message, death.blame
     else:
-        outcome, blame = CheckOutcome.MISSING, None
-        message = f"never started: the process ended before it ({end.describe()})"
+        outcome, message, blame = CheckOutcome.MISSING, f"never started: the process ended before it ({how})", None
     return CheckRecord(
         check=test.check,
         name=test.name,
@@ -89,22 +114,28 @@ def _check(
     )
 
 
-def _death(started: Started, end: ProcessEnd, first_s: float) -> tuple[str, Blame]:
+def _death(started: Started, end: ProcessEnd, first_s: float) -> _Death:
     """Say how the process died in the middle of a test, and who is to blame."""
     if end.out_of_memory:
-        return f"the process ran {end.describe()}", Blame.MACHINE
+        return _Death(message=f"the process ran {end.describe()}", blame=Blame.MACHINE)
+    if end.exit_code == JOURNAL_LOST:
+        return _Death(message=_LOST, blame=Blame.MACHINE)
     if end.timed_out:
-        return f"the run {end.describe()} during this test", Blame.ENV
+        return _Death(message=f"the run {end.describe()} during this test", blame=Blame.ENV)
     if end.signal is not None:
-        return f"the process was {end.describe()} in the middle of this test", Blame.ENV
+        return _Death(message=f"the process was {end.describe()} in the middle of this test", blame=Blame.ENV)
     # The watchdog ends the process with exit 1; the run's wall time tells it from a plain exit.
     if end.exit_code == 1 and first_s + end.wall_s - started.time >= started.deadline_s:
-        return f"timed out after {started.deadline_s:g} s: the test hangs, see faults.log for where", Blame.ENV
-    return f"the process left with {end.describe()} in the middle of this test", Blame.ENV
+        limit = f"timed out after {started.deadline_s:g} s"
+        return _Death(message=f"{limit}: the test hangs, see faults.log for where", blame=Blame.ENV)
+    return _Death(message=f"the process left with {end.describe()} in the middle of this test", blame=Blame.ENV)
 
 
-def _judge(checks: Sequence[CheckRecord], events: Sequence[Event], end: ProcessEnd, deselected: int) -> _Judgement:
+def _judge(checks: Sequence[CheckRecord], events: Sequence[Event], end: ProcessEnd) -> _Judgement:
+    deselected = sum(event.deselected for event in events if isinstance(event, Planned))
     finished = [event for event in events if isinstance(event, Finished)]
+    if end.exit_code == JOURNAL_LOST:
+        return _Judgement(verdict=Verdict.BROKEN, reason=_LOST, blame=Blame.MACHINE, advice="free some space")
     if not any(isinstance(event, Planned) for event in events):
         return _no_plan(end, deselected)
     verdict = worst(CHECK_VERDICTS[check.outcome] for check in checks)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from robosmoke.errors import UsageError
+from robosmoke.errors import SetupError, UsageError
 from robosmoke.schema import Pair, Plan, encode, read
 
 PLAN_NAME = "plan.json"
@@ -62,25 +62,30 @@ def open_invocation(runs: Path, pairs: Sequence[Pair]) -> Invocation:
     """Join the invocation named in the environment, or start a new one with these pairs.
 
     The first to come writes the plan, the others read it. Raises
-    `UsageError` for an identifier that is no plain file name, `RecordError` for a damaged plan.
+    `UsageError` for an identifier that is no plain file name, `RecordError` for a damaged plan,
+    `SetupError` when the plan cannot be written.
     """
     identifier = os.environ.get(INVOCATION_VARIABLE) or new_identifier()
     if not _IDENTIFIER.fullmatch(identifier):
         raise UsageError(f"{INVOCATION_VARIABLE}={identifier!r}: use letters, digits, '.', '_' and '-' only")
     folder = runs / identifier
     plan = Plan(invocation=identifier, created=now(), pairs=tuple(pairs))
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_once(folder / PLAN_NAME, encode(plan))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_once(folder / PLAN_NAME, encode(plan))
+    except OSError as error:
+        advice = "free some space, or choose another folder with --runs"
+        raise SetupError(f"{folder}: the plan cannot be written: {error.strerror}: {advice}") from error
     return Invocation(folder=folder, plan=read(folder / PLAN_NAME, Plan))
 
 
 def _write_once(path: Path, data: bytes) -> None:
     """Create a file whole, unless it exists: a link either succeeds or finds the winner's file."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(data)
     try:
+        draft.write_bytes(data)
         os.link(draft, path)
     except FileExistsError:
         pass  # another session of this invocation was first; its plan is the plan
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)

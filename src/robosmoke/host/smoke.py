@@ -11,7 +11,7 @@ from pathlib import Path
 
 from robosmoke.catalog import Benchmark
 from robosmoke.errors import RecordError, SetupError
-from robosmoke.host.conclusion import Conclusion, conclude
+from robosmoke.host.conclusion import Conclusion, conclude, conclude_stopped
 from robosmoke.host.environments.backend import BackendName, GuestCall, Prepared, ProcessEnd, choose_backend
 from robosmoke.host.invocation import Invocation, now
 from robosmoke.host.junit import junit
@@ -19,7 +19,7 @@ from robosmoke.host.metrics import eval_info, metrics
 from robosmoke.journal import JOURNAL_NAME, read_journal
 from robosmoke.manifest import Environment, Task
 from robosmoke.schema import Checks, Pair, Run, SmokeRequest, encode_line, write, write_atomically
-from robosmoke.vocabulary import Blame, Verdict
+from robosmoke.vocabulary import Blame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,8 @@ def run_smoke(invocation: Invocation, benchmark: Benchmark, environment: Environ
     """Run one pair's smoke and return its record, which is also on the disk.
 
     Whatever goes wrong with the environment becomes a ``broken`` record with its reason; raises
-    `UsageError` for a pair that is not planned or was run already, and lets an interruption pass
-    after recording it.
+    `UsageError` for a pair that is not planned or was run already, `SetupError` when the records
+    cannot be written, and lets an interruption pass after recording it.
     """
     pair = Pair(benchmark=benchmark.manifest.name, environment=environment.label)
     folder = invocation.pair_folder(pair)
@@ -75,21 +75,27 @@ def run_smoke(invocation: Invocation, benchmark: Benchmark, environment: Environ
             wheel_hashes={k.removeprefix("wheel:"): v for k, v in details.items() if k.startswith("wheel:")},
             tasks=tuple(f"{task.suite}/{task.name}" for task in options.tasks),
         )
-        _write_records(folder, benchmark, run, conclusion, details)
+        try:
+            _write_records(folder, benchmark, run, conclusion, details)
+        except OSError as error:
+            lost = f"the records of this run ({run.verdict.value}: {run.reason}) cannot be written"
+            raise SetupError(f"{folder}: {lost}: {error.strerror}: free some space, then run it again") from error
         return run
 
     try:
         _prepare_and_run(folder, benchmark, environment, options, progress)
     except SetupError as error:
-        return record(_broken(str(error), Blame.ENVIRONMENT))
+        return record(_stopped(folder, str(error), Blame.ENVIRONMENT))
+    except OSError as error:
+        return record(_stopped(folder, f"the machine refused: {error}", Blame.MACHINE))
     except (KeyboardInterrupt, SystemExit):
-        record(_broken("interrupted before it ended", Blame.MACHINE))
+        record(_stopped(folder, "interrupted before it ended", Blame.MACHINE))
         raise
     assert progress.end is not None
     try:
         events = read_journal(folder / JOURNAL_NAME)
     except RecordError as error:
-        return record(_broken(str(error), Blame.MACHINE))
+        return record(conclude_stopped((), str(error), Blame.MACHINE))
     return record(conclude(events, progress.end))
 
 
@@ -122,17 +128,13 @@ def _prepare_and_run(
     )
 
 
-def _broken(reason: str, blame: Blame) -> Conclusion:
-    return Conclusion(
-        checks=(),
-        episodes=(),
-        facts={},
-        verdict=Verdict.BROKEN,
-        reason=reason,
-        blame=blame,
-        advice="",
-        pytest_s=0.0,
-    )
+def _stopped(folder: Path, reason: str, blame: Blame) -> Conclusion:
+    """Conclude from what the guest had journaled when something outside it ended the run."""
+    try:
+        events = read_journal(folder / JOURNAL_NAME)
+    except RecordError as error:
+        return conclude_stopped((), f"{reason}; {error}", blame)
+    return conclude_stopped(events, reason, blame)
 
 
 def _write_records(
