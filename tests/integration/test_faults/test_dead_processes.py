@@ -1,0 +1,57 @@
+"""A process that dies is a broken run: the test it died in is named, what never ran is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+DEATHS = {
+    "segfault": "killed by SIGSEGV",
+    "abort": "killed by SIGABRT",
+    "exit-3": "exit 3",
+    "exit-0": "exit 0",
+    "hang-in-c": "timed out after 12 s",
+}
+TRACED = {"segfault": "read_address_0", "hang-in-c": "wait_in_c"}
+
+
+@pytest.mark.parametrize("task", DEATHS)
+def test_a_dying_simulator_breaks_the_run(task, faulty):
+    smoked = faulty.smoke("--task", task, "--task", "sound")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    assert f"RS201 spaces on {task}" in smoked.run["reason"]
+    assert DEATHS[task] in smoked.run["reason"]
+    first, *rest = smoked.outcomes.values()
+    assert first == "broken"
+    assert set(rest) == {"missing"}
+    assert f"{len(rest)} planned tests never ran" in smoked.run["reason"]
+    assert TRACED.get(task, "") in (smoked.folder / "faults.log").read_text()
+    assert not faulty.processes
+
+
+def test_a_hang_ends_at_the_environments_own_limit_too(faulty):
+    smoked = faulty.smoke("--task", "hang-in-c", environment="little-time")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    assert "timed out after 8 s" in smoked.run["reason"]
+
+
+def test_memory_beyond_the_limit_blames_the_machine(faulty):
+    smoked = faulty.smoke("--task", "out-of-memory", environment="little-memory")
+    smoked.assert_red(verdict="broken", blame="machine", exit_code=3)
+    assert "RS201 spaces on out-of-memory" in smoked.run["reason"]
+    assert "out of memory (limit 400 MB)" in smoked.run["reason"]
+    assert "memory_mb" in smoked.run["advice"]
+
+
+def test_with_workers_a_crash_breaks_its_own_test_alone(faulty):
+    smoked = faulty.smoke("--task", "segfault-once", "--task", "sound", "-n", "2")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    broken = [check for check in smoked.checks if check["outcome"] != "passed"]
+    assert [(check["task"], check["outcome"]) for check in broken] == [("segfault-once", "broken")]
+    assert f"{broken[0]['check']} {broken[0]['name']} on segfault-once" in smoked.run["reason"]
+
+
+def test_a_guest_without_an_interpreter_leaves_no_records_and_says_so(faulty):
+    smoked = faulty.smoke(environment="no-interpreter")
+    smoked.assert_red(verdict="broken", blame="environment", exit_code=3)
+    assert "left no records" in smoked.run["reason"]
+    assert "run.log" in smoked.run["advice"]
