@@ -259,3 +259,36 @@ def test_a_missing_engine_is_said_and_gone_around(tmp_path: Path, monkeypatch: p
 def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
+
+
+def test_an_installed_wheel_makes_environments_without_a_checkout(tmp_path: Path) -> None:
+    """robosmoke installed plainly finds its Dockerfiles, its locks are current, its guest is itself."""
+    root = checkout()
+    uv = install.find_uv()
+    assert root is not None
+    assert uv is not None
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", tmp_path / "dist", root], check=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    subprocess.run([uv, "venv", "--quiet", tmp_path / "host"], check=True)
+    python = tmp_path / "host" / "bin" / "python"
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[host]"], check=True)
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom robosmoke.catalog import find\n"
+        "from robosmoke.host.environments.backend import GuestCall, choose_backend\n"
+        "from robosmoke.host.environments.source import checkout, dockerfile\n"
+        "assert checkout() is None and dockerfile('base').is_file()\n"
+        "benchmark = find('pusht')\nout = Path(sys.argv[1])\nbackend, _ = choose_backend('venv')\n"
+        "prepared = backend.prepare(benchmark, benchmark.manifest.environment['default'], log=out / 'install.log')\n"
+        "call = GuestCall(arguments=(), out=out, log=out / 'run.log', timeout_s=60, memory_mb=1024, echo=False)\n"
+        "end = prepared.execute(('-c', 'import robosmoke.smoke as s; print(list(s.__path__)[0])'), call)\n"
+        "print(end.exit_code, end.tail[-1])\n"
+    )
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    variables["PATH"] = f"{Path(uv).parent}:{variables['PATH']}"
+    answer = subprocess.run(
+        [python, "-c", code, tmp_path / "out"], env=variables, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert answer.returncode == 0, answer.stderr
+    status, where = answer.stdout.split()
+    assert status == "0"
+    assert "/cache/wheels/robosmoke-" in where

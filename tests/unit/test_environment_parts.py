@@ -14,7 +14,8 @@ import pytest
 from robosmoke.errors import SetupError
 from robosmoke.host.environments import libraries
 from robosmoke.host.environments.build import ImageBuild, build_command, fill_context
-from robosmoke.host.environments.cache import build_once, forget
+from robosmoke.host.environments.cache import build_once, forget, locked
+from robosmoke.host.environments.clean import clean_cache
 from robosmoke.host.environments.doctor import probes
 from robosmoke.host.environments.guest_variables import guest_variables
 from robosmoke.host.environments.key import torch_source
@@ -76,7 +77,7 @@ def test_secrets_stay_out_of_the_build_command(tmp_path: Path, monkeypatch: pyte
         }
     )
     build = ImageBuild(
-        recipe="base", tag="t", key="k", arguments={"BASE_IMAGE": "b"}, settings=settings, log=tmp_path / "log"
+        recipe="base", tag="t", key="k", arguments={"TORCH_VERSION": "2.13.0"}, settings=settings, log=tmp_path / "log"
     )
     command = build_command(build, "stage")
     assert not [argument for argument in command if "secret" in argument]
@@ -85,6 +86,7 @@ def test_secrets_stay_out_of_the_build_command(tmp_path: Path, monkeypatch: pyte
     context.mkdir()
     fill_context(context, build)
     assert (context / "settings" / "installer.sh").read_text().count("secret") == 4
+    assert (context / "settings" / "torch.sh").read_text().count("secret") == 2
     assert (context / "settings" / "ca.pem").read_text() == "pem"
 
 
@@ -107,6 +109,36 @@ def test_only_wanted_wheels_of_a_folder_enter_the_context(tmp_path: Path) -> Non
     context.mkdir()
     fill_context(context, build)
     assert [path.name[:5] for path in (context / "settings" / "links").iterdir()] == ["Torch"]
+
+
+def test_an_image_is_built_from_where_the_installers_look() -> None:
+    """uv's and pip's own variables count where ours are not set."""
+    settings = read_settings({"PIP_FIND_LINKS": "/a /b", "PIP_INDEX_URL": "https://i.org", "SSL_CERT_FILE": "/c.pem"})
+    assert settings.find_links == ("/a", "/b")
+    assert settings.installer_variables()["UV_FIND_LINKS"] == "/a,/b"
+    assert (settings.index_url, settings.ca_bundle) == ("https://i.org", "/c.pem")
+    assert read_settings({"PIP_FIND_LINKS": "/a", "ROBOSMOKE_FIND_LINKS": "/z"}).find_links == ("/z",)
+
+
+def test_a_cpu_torch_at_hand_needs_no_index_of_its_own(tmp_path: Path) -> None:
+    """Only a CPU build of the very version in a folder of links does; else uv is asked for one."""
+    (tmp_path / "torch-2.13.0%2Bcpu-cp311-cp311-linux_x86_64.whl").touch()
+    settings = read_settings({"ROBOSMOKE_FIND_LINKS": str(tmp_path)})
+    assert settings.torch_variables("2.13.0") == {}
+    assert settings.torch_variables("2.12.0") == {"UV_TORCH_BACKEND": "cpu"}
+    with pytest.raises(SetupError, match="ROBOSMOKE_TORCH=gpu"):
+        read_settings({"ROBOSMOKE_TORCH": "gpu"}).torch_variables("2.13.0")
+
+
+def test_cleaning_the_cache_leaves_what_is_being_built(tmp_path: Path) -> None:
+    """A folder whose builder holds its lock stays; the others go."""
+    for name in ("done", "building"):
+        (tmp_path / "environments" / name).mkdir(parents=True)
+    with locked(tmp_path / "environments" / "building"):
+        cleaned = clean_cache(tmp_path)
+    assert [Path(name).name for name in cleaned.removed] == ["done"]
+    assert [Path(name).name for name in cleaned.left] == ["building"]
+    assert not (tmp_path / "environments" / "done").exists()
 
 
 def nothing(_folder: Path) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import tempfile
@@ -18,14 +17,13 @@ import docker
 from robosmoke.errors import SetupError
 from robosmoke.host.environments.labels import STAGE, labels
 from robosmoke.host.environments.process import Job, require_success, run_job
-from robosmoke.host.environments.settings import Settings
+from robosmoke.host.environments.settings import Settings, is_url
 from robosmoke.host.environments.source import dockerfile
 
 _TIMEOUT_S = 3600.0
 # Arguments every builder knows and keeps out of the history; their values come from our environment.
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
 _IN_IMAGE = "/tmp/settings"  # noqa: S108  (a path inside a build stage)
-_URL = re.compile(r"^[a-z]+://")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,15 +114,14 @@ def _write_settings(folder: Path, build: ImageBuild) -> None:
         _copy(Path(settings.ca_bundle), folder / "ca.pem", "ROBOSMOKE_CA_BUNDLE")
         inside = f"{_IN_IMAGE}/ca.pem"
         variables |= {"SSL_CERT_FILE": inside, "PIP_CERT": inside}
-    if settings.find_links and not _URL.match(settings.find_links):
-        _copy_links(Path(settings.find_links), folder / "links", build.wanted)
-        inside = f"{_IN_IMAGE}/links"
-        variables |= {"UV_FIND_LINKS": inside, "PIP_FIND_LINKS": inside}
-    torch: dict[str, str] = {}
-    if _URL.match(settings.torch):
-        torch = {"UV_DEFAULT_INDEX": settings.torch}
-    elif settings.torch != "index":
-        torch = {"UV_TORCH_BACKEND": settings.torch}
+    links = [link for link in settings.find_links if is_url(link)]
+    folders = [Path(link) for link in settings.find_links if not is_url(link)]
+    if folders:
+        _copy_links(folders, folder / "links", build.wanted)
+        links.append(f"{_IN_IMAGE}/links")
+    if links:
+        variables |= {"UV_FIND_LINKS": ",".join(links), "PIP_FIND_LINKS": " ".join(links)}
+    torch = settings.torch_variables(build.arguments["TORCH_VERSION"]) if build.arguments.get("TORCH_VERSION") else {}
     (folder / "installer.sh").write_text(_exports(variables), encoding="utf-8")
     (folder / "torch.sh").write_text(_exports(torch), encoding="utf-8")
 
@@ -140,14 +137,17 @@ def _copy(source: Path, target: Path, variable: str) -> None:
         raise SetupError(f"{variable}={source}: cannot be read: {error.strerror}") from error
 
 
-def _copy_links(source: Path, target: Path, wanted: frozenset[str]) -> None:
-    """Copy from a folder of wheels those that the build can want: it may hold many gigabytes."""
-    if not source.is_dir():
-        raise SetupError(f"ROBOSMOKE_FIND_LINKS={source}: is no folder")
+def _copy_links(sources: list[Path], target: Path, wanted: frozenset[str]) -> None:
+    """Copy from folders of wheels those that the build can want: they may hold many gigabytes."""
     target.mkdir()
-    for path in source.iterdir():
-        if path.is_file() and canonicalize_name(path.name.partition("-")[0]) in wanted:
-            shutil.copyfile(path, target / path.name)
+    for source in sources:
+        if not source.is_dir():
+            raise SetupError(
+                f"ROBOSMOKE_FIND_LINKS: {source} is no folder: correct it, here or in pip's or uv's variable"
+            )
+        for path in source.iterdir():
+            if path.is_file() and canonicalize_name(path.name.partition("-")[0]) in wanted:
+                shutil.copyfile(path, target / path.name)
 
 
 def _remove_stages(client: docker.DockerClient, stage: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from robosmoke.host.environments.tools import find_python, find_uv
 from robosmoke.manifest import Environment
 
 _TIMEOUT_S = 3600.0
-_UV_TORCH = re.compile(r"^(cpu|auto|cu\d+|rocm[\d.]+|xpu)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +61,13 @@ def _installer(uv: str | None) -> tuple[str, ...]:
 
 
 def _torch_command(uv: str | None, installation: Installation) -> tuple[str, ...]:
-    """Build torch's own step; a URL goes in by variable, see `_variables`."""
-    source = installation.settings.torch
-    command = (*_installer(uv), f"torch=={installation.environment.torch}", "--constraint", "constraints.txt")
-    if source == "index" or "://" in source:
-        return command
-    if not _UV_TORCH.match(source):
-        raise SetupError(f"ROBOSMOKE_TORCH={source}: use cpu, auto, cu126 and the like, index, or an index URL")
-    if uv is None:
-        raise SetupError(f"ROBOSMOKE_TORCH={source} needs uv: install uv, or set it to torch's index URL or to index")
-    return (*command, "--torch-backend", source)
+    """Build torch's own step; where torch comes from goes in by variable, see `_variables`."""
+    settings, version = installation.settings, installation.environment.torch
+    if uv is None and "UV_TORCH_BACKEND" in settings.torch_variables(version):
+        raise SetupError(
+            f"ROBOSMOKE_TORCH={settings.torch} needs uv: install uv, or set it to torch's index URL or to index"
+        )
+    return (*_installer(uv), f"torch=={version}", "--constraint", "constraints.txt")
 
 
 def _run(installation: Installation, command: tuple[str, ...], what: str) -> None:
@@ -95,6 +90,6 @@ def _variables(installation: Installation, *, torch: bool) -> dict[str, str]:
     # A caller's own venv must not become the target.
     for name in ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PIP_REQUIRE_VIRTUALENV", "PIP_TARGET", "PIP_USER"):
         variables.pop(name, None)
-    if torch and "://" in installation.settings.torch:
-        variables |= {"UV_DEFAULT_INDEX": installation.settings.torch, "PIP_INDEX_URL": installation.settings.torch}
+    if torch:
+        variables |= installation.settings.torch_variables(installation.environment.torch)
     return variables
