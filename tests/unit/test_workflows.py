@@ -185,6 +185,7 @@ def calls(program: str) -> list[tuple[str, ...]]:
     return sorted({tuple(command[1:]) for command in found if command[0] == program})
 
 
+@pytest.mark.host
 def test_every_session_a_workflow_calls_exists() -> None:
     asked = calls(".venv/bin/nox")
     assert {command[0] for command in asked} == {"-s"}
@@ -201,6 +202,7 @@ def test_every_make_target_a_workflow_calls_exists() -> None:
         run("make", "--dry-run", *command)
 
 
+@pytest.mark.host
 def test_every_robosmoke_command_a_workflow_calls_takes_its_options() -> None:
     asked = calls(".venv/bin/robosmoke")
     assert {command[0] for command in asked} == {"matrix", "report"}
@@ -210,6 +212,7 @@ def test_every_robosmoke_command_a_workflow_calls_takes_its_options() -> None:
             assert not option.startswith("--") or option in shown
 
 
+@pytest.mark.host
 def test_the_plan_that_the_workflow_asks_for_is_made(tmp_path: Path) -> None:
     """Run the plan job's own line, as a dispatch would, and read what the later jobs read."""
     (line,) = [command for command in calls(".venv/bin/robosmoke") if command[0] == "matrix"]
