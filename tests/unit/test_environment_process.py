@@ -155,3 +155,11 @@ def test_a_failed_step_shows_the_end_of_its_log(tmp_path: Path) -> None:
         "installing torch failed: exit 1: check the index",
         "  no matching distribution",
     ]
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A full disk or a wrong folder is an error of the setup, not a traceback."""
+    (tmp_path / "file").write_text("")
+    job = Job(command=("true",), variables={}, folder=tmp_path, log=tmp_path / "file" / "run.log", timeout_s=5)
+    with pytest.raises(SetupError, match=r"run\.log: cannot be written \(.*\): free some space"):
+        run_job(job)

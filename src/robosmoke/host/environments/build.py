@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 import docker
 from robosmoke.errors import SetupError
+from robosmoke.host.environments.disk import writing
 from robosmoke.host.environments.labels import STAGE, labels
 from robosmoke.host.environments.process import Job, require_success, run_job
 from robosmoke.host.environments.settings import Settings, is_url
@@ -53,7 +54,8 @@ def build_image(client: docker.DockerClient, build: ImageBuild) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="robosmoke-build-") as temporary:
         context = Path(temporary)
-        fill_context(context, build)
+        with writing(context, "free some space, or set TMPDIR to another folder"):
+            fill_context(context, build)
         stage = f"{build.recipe}-{build.key}"
         try:
             end = run_job(

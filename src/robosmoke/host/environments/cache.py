@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from robosmoke.errors import SetupError
+from robosmoke.host.environments.disk import writing
 from robosmoke.schema import write_atomically
 
 MARKER = "complete.json"
+_ADVICE = "free some space, or set ROBOSMOKE_CACHE to another folder"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +41,11 @@ def build_once(path: Path, build: Callable[[Path], dict[str, str]]) -> CachedFol
         facts = _facts(path)
         if facts is not None:
             return CachedFolder(path=path, facts=facts, built=False)
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir(parents=True)
-        facts = build(path)
-        write_atomically(path / MARKER, json.dumps(facts, indent=2, sort_keys=True).encode() + b"\n")
+        with writing(path, _ADVICE):
+            shutil.rmtree(path, ignore_errors=True)
+            path.mkdir(parents=True)
+            facts = build(path)
+            write_atomically(path / MARKER, json.dumps(facts, indent=2, sort_keys=True).encode() + b"\n")
     return CachedFolder(path=path, facts=facts, built=True)
 
 
@@ -56,13 +58,9 @@ def forget(path: Path) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file beside ``path`` while the block runs; waits for another holder."""
     lock = path.with_name(f".{path.name}.lock")
-    try:
+    with writing(lock.parent, _ADVICE):
         lock.parent.mkdir(parents=True, exist_ok=True)
         file = lock.open("w")
-    except OSError as error:
-        raise SetupError(
-            f"cache folder {lock.parent}: cannot be written ({error.strerror}): set ROBOSMOKE_CACHE to another folder"
-        ) from error
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -18,6 +18,7 @@ import docker
 from robosmoke.errors import SetupError
 from robosmoke.host.environments.archive import extract, pack
 from robosmoke.host.environments.backend import OUT_VARIABLE, GuestCall, ProcessEnd
+from robosmoke.host.environments.disk import writing
 from robosmoke.host.environments.guest_variables import guest_variables
 from robosmoke.host.environments.labels import labels
 from robosmoke.host.environments.logfile import LogFollower
@@ -35,6 +36,7 @@ _PROCESSES = 2048
 _POLL_S = 0.2
 _GRACE_S = 5
 _LOG_END_S = 10.0
+_ADVICE = "free some space, or choose another run folder"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +58,9 @@ def run_container(client: docker.DockerClient, run: ContainerRun) -> ProcessEnd:
     """
     call = run.call
     out, log = call.out.absolute(), call.log.absolute()
-    out.mkdir(parents=True, exist_ok=True)
-    log.parent.mkdir(parents=True, exist_ok=True)
+    with writing(out, _ADVICE):
+        out.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
     follower = LogFollower(log, echo=call.echo)
     try:
         with exit_on_termination(), _volume(client, run) as volume, _container(client, run, volume) as container:
@@ -178,13 +181,11 @@ def _bring_out(container: Container, out: Path, log: Path) -> None:
     _stop(container)
     chunks, _ = container.get_archive(OUT)
     keep = _HOST_FILES | ({str(log.relative_to(out))} if log.is_relative_to(out) else set())
-    try:
+    with writing(out, _ADVICE):
         extraction = extract(chunks, out, strip=1, keep=keep)
         if extraction.refused:
             with log.open("a", encoding="utf-8") as file:
                 file.writelines(f"robosmoke: not copied out of the container: {line}\n" for line in extraction.refused)
-    except OSError as error:
-        raise SetupError(f"{out}: the results cannot be copied out: {error.strerror}: free some space") from error
 
 
 def _stop(container: Container) -> None:

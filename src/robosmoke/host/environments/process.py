@@ -15,6 +15,7 @@ import psutil
 
 from robosmoke.errors import SetupError
 from robosmoke.host.environments.backend import ProcessEnd
+from robosmoke.host.environments.disk import writing
 from robosmoke.host.environments.logfile import LogFollower
 from robosmoke.host.environments.stopping import exit_on_termination
 
@@ -134,8 +135,10 @@ class _Tree:
 
 
 def _start(job: Job) -> _Tree:
-    job.log.parent.mkdir(parents=True, exist_ok=True)
-    with job.log.open("ab") as log:
+    with writing(job.log, "free some space, or choose another folder"):
+        job.log.parent.mkdir(parents=True, exist_ok=True)
+        log = job.log.open("ab")
+    with log:
         try:
             process = subprocess.Popen(
                 job.command,

@@ -11,6 +11,7 @@ from pathlib import Path
 from robosmoke.catalog import Benchmark
 from robosmoke.host.environments.backend import OUT_VARIABLE, GuestCall, ProcessEnd
 from robosmoke.host.environments.cache import CachedFolder, build_once, forget
+from robosmoke.host.environments.disk import writing
 from robosmoke.host.environments.guest_variables import guest_variables
 from robosmoke.host.environments.install import Installation, install
 from robosmoke.host.environments.key import environment_key, torch_source
@@ -74,15 +75,17 @@ class PreparedVenv:
 
     def execute(self, python_arguments: tuple[str, ...], call: GuestCall) -> ProcessEnd:
         """Run the venv's Python with any arguments under the call's limits (its own ones are ignored)."""
-        out = call.out.absolute()
-        out.mkdir(parents=True, exist_ok=True)
-        home = self.folder / "home"
-        scratch = Path(tempfile.mkdtemp(prefix="robosmoke-"))
+        out, home = call.out.absolute(), self.folder / "home"
+        with writing(out, "free some space, or choose another run folder"):
+            out.mkdir(parents=True, exist_ok=True)
+        with writing(home, "free some space, or set ROBOSMOKE_CACHE to another folder"):
+            home.mkdir(exist_ok=True)
+        with writing(Path(tempfile.gettempdir()), "free some space, or set TMPDIR to another folder"):
+            scratch = Path(tempfile.mkdtemp(prefix="robosmoke-"))
         try:
             variables = guest_variables(
                 binaries=str(self.folder / "venv" / "bin"), home=str(home), temporary=str(scratch)
             )
-            home.mkdir(exist_ok=True)
             return run_job(
                 Job(
                     command=(str(self.folder / "venv" / "bin" / "python"), *python_arguments),
