@@ -67,7 +67,7 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Journal a start."""
         self._started[nodeid] = time.time()
-        self._write(Started(time=time.time(), test=_plain(nodeid), deadline_s=self._deadline_s))
+        self._write(Started(time=time.time(), test=nodeid, deadline_s=self._deadline_s))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Journal the outcome when the last phase of a test, or its worker's death, is reported."""
@@ -106,7 +106,7 @@ class Recorder:
         self._write(
             Ended(
                 time=time.time(),
-                test=_plain(nodeid),
+                test=nodeid,
                 outcome=outcome,
                 duration_s=round(sum(phase.duration for phase in phases), 4),
                 message=message,
@@ -141,18 +141,12 @@ class Recorder:
         return outcome is CheckOutcome.PASSED
 
 
-def _plain(nodeid: str) -> str:
-    """Strip the group that xdist appends to a grouped test's id."""
-    return nodeid.rpartition("@")[0] if nodeid.rpartition("@")[0].endswith("]") else nodeid
-
-
 def _planned(nodeid: str) -> PlannedTest:
-    test = _plain(nodeid)
-    label = test.partition("[")[2].rstrip("]")
+    label = nodeid.partition("[")[2].rstrip("]")
     known: Check | None = next((check for check in checks() if label.startswith(f"{check.label}-")), None)
     if known is None:
-        return PlannedTest(test=test, check="", name=test.rpartition("::")[2].partition("[")[0], task=label or None)
-    return PlannedTest(test=test, check=known.code, name=known.name, task=label[len(known.label) + 1 :])
+        return PlannedTest(test=nodeid, check="", name=nodeid.rpartition("::")[2].partition("[")[0], task=label or None)
+    return PlannedTest(test=nodeid, check=known.code, name=known.name, task=label[len(known.label) + 1 :])
 
 
 def _concluded(
