@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer.exceptions import TyperException
 
 from robosmoke import __version__
@@ -98,8 +99,8 @@ def doctor() -> int:
 
     console, results = Console(highlight=False), probes()
     for probe in results:
-        mark = "[green]ok     [/]" if probe.ok else "[red]missing[/]"
-        console.print(f"{mark} {probe.name}: {probe.found}", soft_wrap=True)
+        mark = "[green]ok      [/]" if probe.ok else "[red]missing [/]" if probe.required else "[yellow]optional[/]"
+        console.print(f"{mark} {escape(f'{probe.name}: {probe.found}')}", soft_wrap=True)
         if not probe.ok and probe.fix:
             console.print(f"        fix: {probe.fix}", soft_wrap=True, markup=False)
     return ExitCode.GREEN if all(probe.ok or not probe.required for probe in results) else ExitCode.ENVIRONMENT

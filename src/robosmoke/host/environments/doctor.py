@@ -23,12 +23,16 @@ _PYTHON = (3, 11)
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """One thing looked for: whether it is well, what was found, and the fix (empty when well)."""
+    """One thing looked for: whether it is well, what was found, and the fix (empty when well).
+
+    Without what is not ``required`` every smoke still runs, in a venv and by pip.
+    """
 
     name: str
     ok: bool
     found: str
     fix: str
+    required: bool = True
 
 
 def probes() -> list[Probe]:
@@ -48,7 +52,8 @@ def _python() -> Probe:
 def _uv() -> Probe:
     path = find_uv()
     fix = "" if path else f"{sys.executable} -m pip install uv"
-    return Probe(name="uv", ok=path is not None, found=path or "none: pip is used, and no lock can be made", fix=fix)
+    found = path or "none: pip is used, and no lock can be made"
+    return Probe(name="uv", ok=path is not None, found=found, fix=fix, required=False)
 
 
 def _nox() -> Probe:
@@ -68,7 +73,8 @@ def _libraries() -> Probe:
 def _docker_client() -> Probe:
     path = shutil.which("docker")
     fix = "" if path else apt_command(("docker.io",))
-    return Probe(name="docker client", ok=path is not None, found=path or "none: environments are venvs", fix=fix)
+    found = path or "none: environments are venvs"
+    return Probe(name="docker client", ok=path is not None, found=found, fix=fix, required=False)
 
 
 def _docker_engine() -> Probe:
@@ -78,7 +84,7 @@ def _docker_engine() -> Probe:
     engine = find_engine()
     if engine.client is None:
         fix = "start the engine (systemctl start docker) and join the group docker, or use --backend venv"
-        return Probe(name="docker engine", ok=False, found=engine.problem, fix=fix)
+        return Probe(name="docker engine", ok=False, found=engine.problem, fix=fix, required=False)
     engine.client.close()
     return Probe(name="docker engine", ok=True, found=engine.version, fix="")
 
