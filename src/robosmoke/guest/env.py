@@ -6,7 +6,7 @@ import abc
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -74,6 +74,8 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
 
     def __init__(self, manifest: Manifest, task: Task, options: EnvOptions | None = None) -> None:
         self.manifest = manifest
+    # Modules that the first reset imports: loaded once before workers are forked, so they may open no GL context.
+    preload: ClassVar[tuple[str, ...]] = ()
         self.task = task
         self.options = options or EnvOptions()
         self.on_success: OnSuccess = self.options.on_success or manifest.on_success

@@ -22,9 +22,14 @@ def _load(manifest: Manifest, reference: str) -> Any:
     return getattr(module, attribute)
 
 
+def load_adapter(manifest: Manifest) -> type[BenchmarkEnv]:
+    """Import the benchmark's env class; loads no simulator."""
+    return cast(type[BenchmarkEnv], _load(manifest, manifest.env))
+
+
 def make_env(manifest: Manifest, task: Task, options: EnvOptions | None = None) -> BenchmarkEnv:
     """Build one env of one task; loads no simulator until its first reset."""
-    return cast(BenchmarkEnv, _load(manifest, manifest.env)(manifest, task, options))
+    return load_adapter(manifest)(manifest, task, options)
 
 
 def make_expert(manifest: Manifest, task: Task) -> Policy:

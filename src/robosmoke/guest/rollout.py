@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robosmoke.errors import InvalidAction
+from robosmoke.errors import InvalidAction, SetupError
 from robosmoke.guest.env import BenchmarkEnv
 from robosmoke.guest.policies.base import Controller, Policy
 from robosmoke.guest.video import VideoWriter
@@ -44,10 +44,11 @@ def run_episode(
     control: str | None = None,
     video: VideoWriter | None = None,
 ) -> EpisodeRecord:
-    """Run one episode to its end and record it; never raises for a faulty env or policy.
+    """Run one episode to its end and record it; a faulty env or policy raises nothing.
 
     An env or policy that raises, or a reward that is not finite, gives an ``errored`` record
-    with the blame; its success is then unknown, not false.
+    with the blame; its success is then unknown, not false. `MemoryError` and `SetupError`, for which
+    neither is to blame, are raised.
     """
     start = time.perf_counter()
     progress = _Progress(False)
@@ -56,6 +57,10 @@ def run_episode(
         _play(env, policy, episode, progress, video)
     except _Blamed as blamed:
         error = blamed
+    except BaseException:
+        if video is not None:
+            video.abandon()
+        raise
     completed = error is None
     success = any(progress.successes) if completed else None
     return EpisodeRecord(
@@ -149,5 +154,6 @@ class _blame:  # noqa: N801  (reads as a statement: with _blame(Blame.ENV))
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, _Blamed):
+        # Neither env nor policy is to blame for a machine without memory or GL.
+        if isinstance(error, Exception) and not isinstance(error, (_Blamed, MemoryError, SetupError)):
             raise _Blamed(self._blame, error) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosmoke.schema import Video
+
+PARTIAL = ".partial-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,8 @@ class VideoWriter:
         self._last: NDArray[np.uint8] | None = None
         (out / "videos").mkdir(parents=True, exist_ok=True)
         (out / "posters").mkdir(parents=True, exist_ok=True)
-        self._partial = out / "videos" / f".partial-{id(self)}.mp4"
+        # Forked workers share their addresses, and a folder.
+        self._partial = out / "videos" / f"{PARTIAL}{os.getpid()}-{id(self)}.mp4"
         self._container = av.open(str(self._partial), "w")
         rate = Fraction(plan.fps).limit_denominator(1000)
         stream: Any = self._container.add_stream("libx264", rate=rate)

@@ -62,6 +62,7 @@ _LEVEL = 0.2
 class MetaWorldEnv(BenchmarkEnv):
     """Run one Meta-World task; needs ``metaworld`` and ``mujoco`` from the first reset on."""
 
+    preload = ("mujoco", "metaworld.env_dict", "metaworld.policies")
     _raw: Any = None
     _renderer: Renderer | None = None
     _state: NDArray[np.float64]

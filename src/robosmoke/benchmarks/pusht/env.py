@@ -30,6 +30,7 @@ PAINT = (255, 0, 255, 255)
 class PushTAdapter(BenchmarkEnv):
     """Give PushT the robosmoke contract."""
 
+    preload = ("gym_pusht.envs.pusht",)
     _sim: Any = None
 
     def state_spaces(self) -> Mapping[str, gymnasium.spaces.Box]:
