@@ -16,7 +16,7 @@ import pytest
 
 from robosmoke.errors import SetupError
 from robosmoke.host.environments import install, wheels
-from robosmoke.host.environments.backend import choose_backend
+from robosmoke.host.environments.choice import choose_backend
 from robosmoke.host.environments.lock import lock_path, read_lock
 from robosmoke.host.environments.overrides import with_overrides
 from robosmoke.host.environments.source import checkout
@@ -274,7 +274,8 @@ def test_an_installed_wheel_makes_environments_without_a_checkout(tmp_path: Path
     subprocess.run([uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[host]"], check=True)
     code = (
         "import sys\nfrom pathlib import Path\nfrom robosmoke.catalog import find\n"
-        "from robosmoke.host.environments.backend import GuestCall, choose_backend\n"
+        "from robosmoke.host.environments.backend import GuestCall\n"
+        "from robosmoke.host.environments.choice import choose_backend\n"
         "from robosmoke.host.environments.source import checkout, dockerfile\n"
         "assert checkout() is None and dockerfile('base').is_file()\n"
         "benchmark = find('pusht')\nout = Path(sys.argv[1])\nbackend, _ = choose_backend('venv')\n"

@@ -12,7 +12,8 @@ from pathlib import Path
 from robosmoke.catalog import Benchmark
 from robosmoke.errors import RecordError, SetupError
 from robosmoke.host.conclusion import Conclusion, conclude, conclude_stopped
-from robosmoke.host.environments.backend import BackendName, GuestCall, Prepared, ProcessEnd, choose_backend
+from robosmoke.host.environments.backend import BackendName, GuestCall, Prepared, ProcessEnd
+from robosmoke.host.environments.choice import choose_backend
 from robosmoke.host.invocation import Invocation, now
 from robosmoke.host.junit import junit
 from robosmoke.host.metrics import eval_info, metrics

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from robosmoke.catalog import Benchmark
-from robosmoke.errors import SetupError
 from robosmoke.manifest import Environment
 
 BackendName = Literal["docker", "venv", "auto"]
@@ -96,26 +95,3 @@ class Backend(Protocol):
 
         Raises `SetupError`: one line, the last lines of the log, what to do.
         """
-
-
-def choose_backend(name: BackendName) -> tuple[Backend, str]:
-    """Return the backend asked for, and a sentence that says which it is and why.
-
-    ``auto`` takes docker when an engine answers, else venv. Raises `SetupError` when docker is
-    asked for and no engine answers.
-    """
-    # Both modules build on this one, and a venv needs no docker SDK.
-    from robosmoke.host.environments.venv import VenvBackend
-
-    if name == "venv":
-        return VenvBackend(), "backend venv: asked for"
-    from robosmoke.host.environments.engine import find_engine
-    from robosmoke.host.environments.image import DockerBackend
-
-    engine = find_engine()
-    if engine.client is not None:
-        why = "asked for" if name == "docker" else "a Docker engine answers"
-        return DockerBackend(engine.client), f"backend docker: {why} (engine {engine.version})"
-    if name == "docker":
-        raise SetupError(f"backend docker: {engine.problem}: start the engine, or use --backend venv")
-    return VenvBackend(), f"backend venv: {engine.problem}"

@@ -30,6 +30,8 @@ OUT = "/out"
 HOME = "/home/robosmoke"
 TEMPORARY = "/tmp"  # noqa: S108  (a tmpfs of the container's own)
 REQUEST = "request.json"
+# What a guest may find in its run folder: its request, or the evaluation that it continues.
+_SENT = (REQUEST, "plan.json", "episodes.jsonl", "provenance.json")
 # The run folder's files that the host writes: a guest's version of them is not taken.
 _HOST_FILES = frozenset({REQUEST, "install.log"})
 _PROCESSES = 2048
@@ -64,7 +66,7 @@ def run_container(client: docker.DockerClient, run: ContainerRun) -> ProcessEnd:
     follower = LogFollower(log, echo=call.echo)
     try:
         with exit_on_termination(), _volume(client, run) as volume, _container(client, run, volume) as container:
-            _send_request(container, out)
+            _send_inputs(container, out)
             try:
                 end = _run_to_end(container, run, follower)
             finally:
@@ -123,10 +125,10 @@ def _container(client: docker.DockerClient, run: ContainerRun, volume: Volume) -
         container.remove(force=True, v=True)
 
 
-def _send_request(container: Container, out: Path) -> None:
-    request = out / REQUEST
-    if request.is_file():
-        container.put_archive(OUT, pack({REQUEST: request.read_bytes()}, uid=USER))
+def _send_inputs(container: Container, out: Path) -> None:
+    files = {name: (out / name).read_bytes() for name in _SENT if (out / name).is_file()}
+    if files:
+        container.put_archive(OUT, pack(files, uid=USER))
 
 
 def _run_to_end(container: Container, run: ContainerRun, follower: LogFollower) -> ProcessEnd:
