@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from robosmoke.errors import SetupError
 from robosmoke.host.environments.backend import Backend, BackendName
-from robosmoke.host.environments.engine import find_engine
-from robosmoke.host.environments.image import DockerBackend
 from robosmoke.host.environments.venv import VenvBackend
 
 
@@ -15,11 +13,9 @@ def choose_backend(name: BackendName) -> tuple[Backend, str]:
     ``auto`` takes docker when an engine answers, else venv. Raises `SetupError` when docker is
     asked for and no engine answers.
     """
-    # Both modules build on this one, and a venv needs no docker SDK.
-    from robosmoke.host.environments.venv import VenvBackend
-
     if name == "venv":
         return VenvBackend(), "backend venv: asked for"
+    # The docker SDK takes a moment to import, which a venv need not wait for.
     from robosmoke.host.environments.engine import find_engine
     from robosmoke.host.environments.image import DockerBackend
 
