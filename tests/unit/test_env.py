@@ -212,6 +212,16 @@ def test_a_wrong_name_or_number_is_refused(use, message: str, env: DiscTableEnv)
         use(env)
 
 
+def test_the_whole_physical_state_is_observed_on_request_and_is_in_no_space(env: DiscTableEnv) -> None:
+    """A privileged policy names it; nobody else is given it."""
+    observation, _ = env.reset(seed=0)
+    assert "physics_state" not in observation
+    state = env.observe(("physics_state",))["physics_state"]
+    assert np.array_equal(state, env.physics_state())
+    state[:] = np.nan
+    assert np.isfinite(env.physics_state()).all()
+
+
 def test_an_unknown_camera_is_refused_at_construction(manifest: Manifest, task: Task) -> None:
     with pytest.raises(UsageError, match="unknown camera of mybenchmark 'topp': did you mean 'top'"):
         DiscTableEnv(manifest, task, EnvOptions(cameras=("topp",)))

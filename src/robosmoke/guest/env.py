@@ -16,6 +16,9 @@ from robosmoke.errors import EnvClosed, InvalidAction, UsageError, unknown_name
 from robosmoke.manifest import Camera, Manifest, OnSuccess, Task
 
 Observation = dict[str, NDArray[Any]]
+# The key under which `observe` gives the whole physical state; it is in no observation space. A policy that asks
+# for it is privileged: it knows what no robot can see.
+PHYSICS_STATE = "physics_state"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +74,11 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+    # Modules that the first reset imports: loaded once before workers are forked, so they may open no GL context.
+    preload: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, manifest: Manifest, task: Task, options: EnvOptions | None = None) -> None:
         self.manifest = manifest
-    # Modules that the first reset imports: loaded once before workers are forked, so they may open no GL context.
-    preload: ClassVar[tuple[str, ...]] = ()
         self.task = task
         self.options = options or EnvOptions()
         self.on_success: OnSuccess = self.options.on_success or manifest.on_success
@@ -172,7 +175,10 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
         )
 
     def observe(self, keys: Sequence[str]) -> Observation:
-        """Render and read the keys asked for, now, as fresh arrays inside their declared spaces."""
+        """Render and read the keys asked for, now, as fresh arrays inside their declared spaces.
+
+        The key ``physics_state`` gives the whole physical state (`physics_state`), to privileged policies.
+        """
         self._require_started("observe")
         return {key: self._read(key) for key in keys}
 
@@ -246,6 +252,8 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
     def _read(self, key: str) -> NDArray[Any]:
         if key in self._cameras:
             return self.picture(key, self.options.width_px, self.options.height_px)
+        if key == PHYSICS_STATE:
+            return self.physics_state()
         spaces = self.state_spaces()
         if key not in spaces:
             raise unknown_name(f"observation of {self.manifest.name}", key, [*spaces, *self._cameras])

@@ -37,8 +37,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from robosmoke.benchmarks.metaworld.renderer import Renderer
 from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick
+from robosmoke.guest.rendering import Renderer, place_in_picture
 
 # metaworld/sawyer_xyz_env.py: _HAND_SPACE, metres.
 _HAND_LOW, _HAND_HIGH = (-0.525, 0.348, -0.0525), (0.525, 1.025, 0.7)
@@ -55,8 +55,6 @@ _LANDMARK_BODY = "right_l3"
 _LANDMARK_SITE = "leftEndEffector"
 _SITE_CAMERA = "gripperPOV"
 _STRIKING_RGBA = (0.0, 1.0, 1.0, 1.0)
-# A camera whose up axis rises less than this over the horizontal looks straight down or up.
-_LEVEL = 0.2
 
 
 class MetaWorldEnv(BenchmarkEnv):
@@ -127,18 +125,8 @@ class MetaWorldEnv(BenchmarkEnv):
         data = self._raw.data
         on_hand = camera == _SITE_CAMERA
         place = data.site_xpos[self._landmark_site] if on_hand else data.geom_xpos[self._landmark_geom]
-        axes = data.cam_xmat[camera_id].reshape(3, 3)
-        right, up, back = axes.T @ (place - data.cam_xpos[camera_id])
-        if back >= 0:
-            return None
-        # Height of the picture at unit distance is 2 tan(fovy / 2); pictures of other shapes crop or widen it in x.
-        height = 2 * np.tan(np.radians(self._raw.model.cam_fovy[camera_id]) / 2) * -back
         aspect = self.options.width_px / self.options.height_px
-        x, y = right / (height * aspect), up / height
-        if axes[2, 1] < -_LEVEL:
-            x, y = -x, -y
-        seen = max(abs(x), abs(y)) < 0.5
-        return Landmark(float(0.5 + x), float(0.5 - y)) if seen else None
+        return place_in_picture(self._raw.model, data, camera_id, place, aspect)
 
     def paint_landmark(self, painted: bool) -> None:
         """Recolour the elbow and the finger tip, or give them the compiled model's colours back."""

@@ -1,4 +1,4 @@
-"""Draw one env's pictures in a GL context that belongs to it alone.
+"""Draw one env's MuJoCo pictures in a GL context that belongs to it alone, and say where things fall in them.
 
 Non-obvious behaviour:
 
@@ -14,25 +14,30 @@ from __future__ import annotations
 
 import atexit
 import weakref
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robosmoke.errors import SetupError
+from robosmoke.guest.env import Landmark
 
-# The scenes hold about 60 geoms and sites; MuJoCo silently drops what exceeds the limit.
+# Scenes of the benchmarks hold 60 to 400 geoms and sites; MuJoCo silently drops what exceeds the limit.
 _MAX_GEOMS = 1000
+# A camera whose up axis rises less than this over the horizontal looks straight down or up.
+_LEVEL = 0.2
 
 
 class Renderer:
     """Render scenes of one compiled model, at any size, off screen.
 
     ``model`` supplies meshes and textures once; `draw` takes the model and data of the moment, which
-    may be any copy of it. Raises `SetupError` where no GL context can be made.
+    may be any copy of it. Geoms of ``hidden_groups`` are not drawn. Raises `SetupError` where no GL
+    context can be made.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, *, hidden_groups: Collection[int] = ()) -> None:
         import mujoco
 
         try:
@@ -41,12 +46,14 @@ class Renderer:
             self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
         except (ImportError, AttributeError, RuntimeError, mujoco.FatalError) as error:
             raise SetupError(
-                f"metaworld: no off-screen GL context ({error}): set MUJOCO_GL to egl or osmesa, and install"
+                f"no off-screen GL context ({error}): set MUJOCO_GL to egl or osmesa, and install"
                 " libegl1, libgl1-mesa-dri and libosmesa6"
             ) from error
         self._gl_context = gl_context
         self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
         self._option = mujoco.MjvOption()
+        for group in hidden_groups:
+            self._option.geomgroup[group] = 0
         self._size_px = (self._context.offWidth, self._context.offHeight)
         self._free = weakref.finalize(self, _free, self._context, gl_context)
         self._free.atexit = False
@@ -74,6 +81,26 @@ class Renderer:
         """Free the buffers and the GL context; calling it again does nothing."""
         atexit.unregister(self._free)
         self._free()
+
+
+def place_in_picture(
+    model: Any, data: Any, camera_id: int, point: NDArray[np.float64], aspect: float
+) -> Landmark | None:
+    """Project a world point [3] into an upright picture of ``aspect`` (width by height); None outside it.
+
+    Upright is what the world says: a camera whose own up axis points at the floor hangs upside down, and
+    its picture is turned. One that looks straight down or up has only its own up.
+    """
+    axes = data.cam_xmat[camera_id].reshape(3, 3)
+    right, up, back = axes.T @ (point - data.cam_xpos[camera_id])
+    if back >= 0:
+        return None
+    # Height of the picture at unit distance is 2 tan(fovy / 2); pictures of other shapes crop or widen it in x.
+    height = 2 * np.tan(np.radians(model.cam_fovy[camera_id]) / 2) * -back
+    x, y = right / (height * aspect), up / height
+    if axes[2, 1] < -_LEVEL:
+        x, y = -x, -y
+    return Landmark(float(0.5 + x), float(0.5 - y)) if max(abs(x), abs(y)) < 0.5 else None
 
 
 def _free(context: Any, gl_context: Any) -> None:
