@@ -45,3 +45,4 @@ def test_a_faulty_task_does_not_hide_a_sound_one(faulty):
     smoked = faulty.smoke("--task", "raises-in-reset", "--task", "sound")
     smoked.assert_red(verdict="failed", blame="env", exit_code=1)
     assert {check["outcome"] for check in smoked.checks if check["task"] == "sound"} == {"passed"}
+    assert smoked.report().returncode == 1
