@@ -24,6 +24,7 @@ from robosmoke.host.environments.labels import labels
 from robosmoke.host.environments.logfile import LogFollower
 from robosmoke.host.environments.process import signal_name
 from robosmoke.host.environments.stopping import exit_on_termination
+from robosmoke.host.environments.warden import Warden
 
 USER = 1000
 OUT = "/out"
@@ -34,6 +35,7 @@ REQUEST = "request.json"
 _SENT = (REQUEST, "plan.json", "episodes.jsonl", "provenance.json")
 # The run folder's files that the host writes: a guest's version of them is not taken.
 _HOST_FILES = frozenset({REQUEST, "install.log"})
+_REMOVE = 'docker rm --force --volumes "$1"; docker volume rm --force "$2"'
 _PROCESSES = 2048
 _POLL_S = 0.2
 _GRACE_S = 5
@@ -65,7 +67,12 @@ def run_container(client: docker.DockerClient, run: ContainerRun) -> ProcessEnd:
         log.parent.mkdir(parents=True, exist_ok=True)
     follower = LogFollower(log, echo=call.echo)
     try:
-        with exit_on_termination(), _volume(client, run) as volume, _container(client, run, volume) as container:
+        with (
+            exit_on_termination(),
+            _volume(client, run) as volume,
+            _container(client, run, volume) as container,
+            Warden(_REMOVE, str(container.id), str(volume.name)),
+        ):
             _send_inputs(container, out)
             try:
                 end = _run_to_end(container, run, follower)

@@ -18,13 +18,12 @@ from robosmoke.host.environments.backend import ProcessEnd
 from robosmoke.host.environments.disk import writing
 from robosmoke.host.environments.logfile import LogFollower
 from robosmoke.host.environments.stopping import exit_on_termination
+from robosmoke.host.environments.warden import Warden
 
 MEBIBYTE = 2**20
 GRACE_S = 5.0
 _POLL_S = 0.1
 _MEMORY_POLL_S = 0.5
-# Ends when our end of its stdin says so, and kills the session given to it when that end closes without a word.
-_WARDEN = 'read -r _ || kill -s KILL -- "-$1"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,27 +155,17 @@ def _start(job: Job) -> _Tree:
 
 @contextmanager
 def _warden(tree: _Tree) -> Iterator[None]:
-    """Stop the tree when the block ends, by a process of its own if we die before that.
-
-    It needs neither our interpreter nor the child's, which may hang in C; its session is its own,
-    so that a signal to ours or to the child's passes it by.
-    """
+    """Stop the tree when the block ends, and its session when we are killed before that."""
     try:
-        warden = subprocess.Popen(
-            ("/bin/sh", "-c", _WARDEN, "robosmoke-warden", str(tree.process.pid)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        warden = Warden('kill -s KILL -- "-$1"', str(tree.process.pid))
     except BaseException:
         tree.stop()
         raise
-    try:
-        yield
-    finally:
-        tree.stop()
-        warden.communicate(b"\n")
+    with warden:
+        try:
+            yield
+        finally:
+            tree.stop()
 
 
 def _watch(tree: _Tree, job: Job, follower: LogFollower, started: float) -> str:
