@@ -1,7 +1,7 @@
 """``python -m robosmoke``: guest entries run in this Python, everything else is the host's command line.
 
 ``eval`` is both: ``python -m robosmoke eval`` runs here, the command ``robosmoke eval`` in the benchmark's own
-environment, or here where the host side is not installed.
+environment, or here where the host side is not installed; so is ``merge``, which does the same in both.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 def main() -> int:
     """Run the command ``robosmoke``."""
     arguments = sys.argv[1:]
-    if arguments[:1] == ["eval"] and importlib.util.find_spec("typer") is not None:
+    if arguments[:1] in (["eval"], ["merge"]) and importlib.util.find_spec("typer") is not None:
         return _host(arguments)
     return module_main()
 

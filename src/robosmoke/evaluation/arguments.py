@@ -29,7 +29,8 @@ class Parser(argparse.ArgumentParser):
 
 def eval_parser() -> Parser:
     """Return the parser of everything that an `EvalRequest` holds."""
-    parser = Parser(prog="robosmoke eval", description="Measure a policy's success rate.", epilog=EPILOG)
+    description = "Measure a policy's success rate."
+    parser = Parser(prog="robosmoke eval", description=description, epilog=EPILOG, allow_abbrev=False)
     # New lists: the action appends to its default.
     parser.set_defaults(**{**DEFAULTS, "suites": [], "tasks": []})
     parser.add_argument("benchmark", help="a benchmark, as `robosmoke list` shows it")

@@ -142,6 +142,29 @@ def smoke(
     return max(EXIT_CODES[run.verdict] for run in results)
 
 
+@app.command(
+    "eval",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+)
+def eval_command(context: typer.Context) -> int:
+    """Measure a policy's success rate in the benchmark's own environment; --help lists the flags."""
+    from robosmoke.host.evaluation import run_eval
+
+    return run_eval(context.args)
+
+
+@app.command()
+def merge(
+    out: Annotated[Path, typer.Argument(help="new folder")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="run folders of all the shards")],
+) -> None:
+    """Put the shards of one evaluation together."""
+    from robosmoke.evaluation.merge import merge as merge_shards
+    from robosmoke.evaluation.summary import describe_rate
+
+    print(f"success: {describe_rate(merge_shards(shards, out).success_any)}\nrecords: {out}")
+
+
 @app.command()
 def report(
     folders: Annotated[list[Path] | None, typer.Argument(metavar="DIR...", help="default: the latest")] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, fields
@@ -120,6 +121,9 @@ def _run(order: WorkOrder, request: EvalRequest, ledger: Ledger, progress: Progr
 def _settings(order: WorkOrder, request: EvalRequest) -> dict[str, Any]:
     """List everything that takes effect and is not in the plan."""
     inline = request.executor == "inline"
+    environment = order.manifest.environment[order.plan.environment.partition("[")[0]]
+    given = {name: os.environ[name] for name in environment.variables if name in os.environ}
+    chosen = thread_variables(order.plan.threads) if inline else worker_variables(order)
     return {
         "executor": request.executor,
         "workers": 1 if inline else order.workers,
@@ -128,5 +132,5 @@ def _settings(order: WorkOrder, request: EvalRequest) -> dict[str, Any]:
         "worker_memory_mb": None if inline else order.worker_memory_mb,
         "recycle_after": None if inline else order.recycle_after,
         "min_success": request.min_success,
-        "variables": thread_variables(order.plan.threads) if inline else worker_variables(order),
+        "variables": {**given, **chosen},
     }

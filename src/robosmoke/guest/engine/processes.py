@@ -40,7 +40,8 @@ def run_in_processes(order: WorkOrder) -> Generator[EvalRecord, None, None]:
                 pass_fds=(write_end,),
                 # Ctrl-C is for this process alone; it then ends the others.
                 start_new_session=True,
-                env={**os.environ, **worker_variables(order)},
+                # A script finds modules beside it, and so shall the policies that it names.
+                env={**os.environ, **worker_variables(order), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         finally:
             os.close(write_end)
@@ -59,13 +60,11 @@ def run_in_processes(order: WorkOrder) -> Generator[EvalRecord, None, None]:
 
 
 def worker_variables(order: WorkOrder) -> dict[str, str]:
-    """Return the variables that the workers start with, beside this process's own."""
+    """Return the variables that the workers get whatever this process has."""
     return {
         **thread_variables(order.plan.threads),
         # The software renderer's threads: they change no pixel, and workers share the cores.
         "LP_NUM_THREADS": str(max(1, cores() // order.workers)),
-        # A script finds modules beside it, and so shall the policies that it names.
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
 
 
