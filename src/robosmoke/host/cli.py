@@ -119,6 +119,7 @@ def smoke(
     runs: Runs = Path("runs"),
 ) -> int:
     """Build the environment of each benchmark, run its smoke inside, leave a run folder and a verdict."""
+    from robosmoke.host.environments.lock import require_known_overrides
     from robosmoke.host.environments.overrides import with_overrides
     from robosmoke.host.smoke import SmokeOptions, run_smoke
 
@@ -126,17 +127,18 @@ def smoke(
     planned = announced() or tuple((name, environment) for name in names)
     known = {key: with_overrides(_environment(find(key[0]), key[1]), overrides) for key in planned}
     pairs = [Pair(benchmark=benchmark, environment=known[benchmark, name].label) for benchmark, name in planned]
+    for (benchmark_name, _), derived in known.items():
+        require_known_overrides(find(benchmark_name), derived)
     # Bad input is refused before the plan exists, so that no empty invocation is left behind.
     chosen = [(find(name), _tasks(find(name), task or (), all_tasks)) for name in names]
     for name in names:
         if (name, environment) not in known:
             raise UsageError(f"{name} in {environment} was not announced by the calling session")
+    keyword = _keyword(keyword)
     invocation = open_invocation(runs, pairs)
     results: list[Run] = []
     for benchmark, tasks in chosen:
-        options = SmokeOptions(
-            tasks=tasks, backend=backend, pytest_arguments=_pytest_arguments(keyword, workers), echo=True
-        )
+        options = SmokeOptions(tasks=tasks, backend=backend, keyword=keyword, workers=workers)
         results.append(run_smoke(invocation, benchmark, known[benchmark.manifest.name, environment], options))
         _print_verdict(results[-1], invocation.folder)
     return max(EXIT_CODES[run.verdict] for run in results)
@@ -264,8 +266,17 @@ def _tasks(benchmark: Benchmark, names: Sequence[str], every: bool) -> tuple[Tas
     return tuple(benchmark.manifest.task(name) for name in names) or benchmark.manifest.smoke_tasks
 
 
-def _pytest_arguments(keyword: str, workers: int) -> tuple[str, ...]:
-    return (*(["-k", keyword] if keyword else []), *(["-n", str(workers)] if workers else []))
+def _keyword(text: str) -> str:
+    """Return pytest's ``-k`` expression; raises `UsageError` for one that pytest cannot read."""
+    # pytest has no public way to read an expression without a session.
+    from _pytest.mark.expression import Expression
+
+    if text:
+        try:
+            Expression.compile(text)
+        except SyntaxError as error:
+            raise UsageError(f"-k {text!r}: is not an expression that pytest understands: {error.msg}") from error
+    return text
 
 
 def _current_invocation(runs: Path) -> Path | None:

@@ -17,6 +17,7 @@ from robosmoke.evaluation.plan import build_plan
 from robosmoke.evaluation.policy_spec import parse_policy
 from robosmoke.host.environments.backend import Backend, BackendName, GuestCall
 from robosmoke.host.environments.choice import choose_backend
+from robosmoke.host.environments.lock import require_known_overrides
 from robosmoke.host.environments.overrides import with_overrides
 from robosmoke.manifest import Environment
 
@@ -74,6 +75,7 @@ def _understand(arguments: Sequence[str]) -> _Call:
     benchmark = find(request.benchmark)
     build_plan(benchmark.manifest, request)
     environment = with_overrides(benchmark.manifest.environment[request.environment], chosen.override)
+    require_known_overrides(benchmark, environment)
     folder = request.resume or request.out or _new_folder(request.benchmark)
     place = ("--resume", str(folder)) if request.resume else ("--out", str(folder))
     return _Call(

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robosmoke.catalog import Benchmark
@@ -18,19 +18,27 @@ from robosmoke.host.invocation import Invocation, now
 from robosmoke.host.junit import junit
 from robosmoke.host.metrics import eval_info, metrics
 from robosmoke.journal import JOURNAL_NAME, read_journal
-from robosmoke.manifest import Environment, Task
+from robosmoke.manifest import Environment, Manifest, Task
 from robosmoke.schema import Checks, Pair, Run, SmokeRequest, encode_line, write, write_atomically
-from robosmoke.vocabulary import Blame
+from robosmoke.vocabulary import Blame, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmokeOptions:
-    """What a smoke runs and how; ``pytest_arguments`` reach pytest inside the environment."""
+    """What a smoke runs and how; ``keyword`` is pytest's ``-k``, ``workers`` xdist's ``-n`` (0: none)."""
 
     tasks: tuple[Task, ...]
     backend: BackendName = "auto"
-    pytest_arguments: tuple[str, ...] = ()
+    keyword: str = ""
+    workers: int = 0
     echo: bool = True
+
+    @property
+    def pytest_arguments(self) -> tuple[str, ...]:
+        """Return what pytest is given inside the environment."""
+        keyword = ("-k", self.keyword) if self.keyword else ()
+        workers = ("-n", str(self.workers)) if self.workers else ()
+        return (*keyword, *workers)
 
 
 @dataclass(kw_only=True)
@@ -97,7 +105,7 @@ def run_smoke(invocation: Invocation, benchmark: Benchmark, environment: Environ
         events = read_journal(folder / JOURNAL_NAME)
     except RecordError as error:
         return record(conclude_stopped((), str(error), Blame.MACHINE))
-    return record(conclude(events, progress.end))
+    return record(_selected(conclude(events, progress.end), options, benchmark.manifest))
 
 
 def _prepare_and_run(
@@ -136,6 +144,20 @@ def _stopped(folder: Path, reason: str, blame: Blame) -> Conclusion:
     except RecordError as error:
         return conclude_stopped((), f"{reason}; {error}", blame)
     return conclude_stopped(events, reason, blame)
+
+
+def _selected(conclusion: Conclusion, options: SmokeOptions, manifest: Manifest) -> Conclusion:
+    """Say what was left out by choice: a part of the tests is no verdict, a part of the tasks is one of them."""
+    if conclusion.verdict is not Verdict.PASSED:
+        return conclusion
+    if options.keyword:
+        reason = f"only the tests that match -k {options.keyword!r} ran, and passed: a part is no verdict"
+        return replace(conclusion, verdict=Verdict.FAILED, reason=reason, advice="run without -k for a verdict")
+    missed = sum(task not in options.tasks for task in manifest.smoke_tasks)
+    if missed:
+        left_out = f"; {missed} of the {len(manifest.smoke_tasks)} default tasks were left out by --task"
+        return replace(conclusion, reason=conclusion.reason + left_out)
+    return conclusion
 
 
 def _write_records(

@@ -10,8 +10,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from robosmoke.catalog import Benchmark
-from robosmoke.errors import SetupError
+from robosmoke.errors import SetupError, unknown_name
 from robosmoke.host.environments.process import Job, require_success, run_job
 from robosmoke.host.environments.settings import Settings, read_settings
 from robosmoke.host.environments.source import base_dependencies
@@ -74,6 +77,23 @@ def read_lock(benchmark: Benchmark, environment: Environment, *, log: Path) -> L
     if not lock_is_current(benchmark.folder, environment):
         raise SetupError(f"{path}: was compiled from other requirements than the manifest's: run 'nox -s lock'")
     return Lock(text=base)
+
+
+def require_known_overrides(benchmark: Benchmark, environment: Environment) -> None:
+    """Refuse an override of a package that the environment does not have: it would test nothing.
+
+    Raises `UsageError` with the nearest name, `SetupError` where there is no lock to look in.
+    """
+    if not environment.overrides:
+        return
+    path = lock_path(benchmark.folder, environment)
+    if not path.is_file():
+        raise SetupError(f"{path}: there is no lock for environment {environment.label}: run 'nox -s lock'")
+    known = {*Lock(text=path.read_text(encoding="utf-8")).pins, *(["torch"] if environment.torch else [])}
+    for override in environment.overrides:
+        name = canonicalize_name(Requirement(override).name)
+        if name not in known:
+            raise unknown_name(f"package in {benchmark.manifest.name}'s environment {environment.name}", name, known)
 
 
 def write_lock(folder: Path, environment: Environment, *, log: Path) -> bool:
