@@ -10,7 +10,7 @@ ARGS ?=
 .PHONY: help venv system test test-benchmarks smoke report lint types layers unit integration workflows lock clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z% -]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.complete ## make .venv with nox, uv and robosmoke
 
@@ -32,7 +32,14 @@ report: venv ## the report of the latest invocation
 test: system ## robosmoke's own tests: gates, unit, integration
 	$(NOX) -s lint types layers unit-3.11 unit_guest workflows integration
 
-lint types layers unit integration workflows lock: venv ## one session of that name
+lint: ## check style and formatting
+types: ## check types
+layers: ## check that imports go down only
+unit: ## run the unit tests
+integration: ## run the integration tests
+workflows: ## check the GitHub workflows
+lock: ## resolve every environment into its lock
+lint types layers unit integration workflows lock: venv
 	$(NOX) -s $@ $(if $(ARGS),-- $(ARGS))
 
 clean: venv ## remove environments, images, containers and volumes that robosmoke made

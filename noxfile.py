@@ -49,15 +49,20 @@ def add_smoke(title: str, benchmark: str, environment: str, *, default: bool) ->
     nox.session(name=name, venv_backend="none", default=default, tags=["smoke"])(smoke)
 
 
-for path in MANIFESTS:
+def add_smokes(path: Path) -> None:
+    """Make the smoke sessions of one manifest; raises `ValueError` or `KeyError` for a broken one."""
     manifest = tomllib.loads(path.read_text(encoding="utf-8"))
-    for environment_name, table in manifest["environment"].items():
-        add_smoke(
-            manifest["title"],
-            manifest["name"],
-            environment_name,
-            default=environment_name == "default" and table.get("default_smoke", True),
-        )
+    for environment, table in manifest["environment"].items():
+        default = environment == "default" and table.get("default_smoke", True)
+        add_smoke(manifest["title"], manifest["name"], environment, default=default)
+
+
+for path in MANIFESTS:
+    try:
+        add_smokes(path)
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        # One line that names the file; `robosmoke list` says more about a manifest that is TOML at least.
+        sys.exit(f"{path.relative_to(ROOT)}: cannot be read as a manifest: {type(error).__name__}: {error}")
 
 
 @nox.session(venv_backend="none")

@@ -3,6 +3,7 @@
 Run: .venv/bin/python bench/host_overhead.py [REPEATS]
 """
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -25,7 +26,9 @@ def measure(runs: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Warm up once, then print each figure's minimum, median and maximum."""
-    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repeats", nargs="?", type=int, default=5)
+    repeats = parser.parse_args().repeats
     with tempfile.TemporaryDirectory() as folder:
         measure(Path(folder))
         pairs = [measure(Path(folder)) for _ in range(repeats)]

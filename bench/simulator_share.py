@@ -1,6 +1,6 @@
 """A pytest plugin that measures how much of a smoke's wall time the simulator itself takes.
 
-Loaded inside a benchmark's environment (``-p simulator_share``), it times the adapter's hooks
+Loaded inside a benchmark's environment by ``bench/smoke_overhead.py``, it times the adapter's hooks
 (begin, tick, picture, release and reading of states: construct, reset, step, render) and the traces taken
 in a new process, and prints their sum beside the session's wall time.
 """
