@@ -14,6 +14,7 @@ import pytest
 
 from robosmoke.host.report.build import ReportSummary, build_report
 from robosmoke.host.report.record import PairReport, Report
+from robosmoke.journal import Ended, Planned, PlannedTest
 from robosmoke.schema import (
     CheckRecord,
     Checks,
@@ -56,6 +57,17 @@ def make_episode(control: str = "expert", index: int = 0, task: str = "reach", *
 
 def make_video(path: str = "videos/a.mp4", poster: str = "posters/a.png") -> Video:
     return Video(kind="review", path=path, poster=poster, frames=13, fps=10.0, width_px=128, height_px=128)
+
+
+def make_journal(checks: Sequence[CheckRecord]) -> bytes:
+    """Write the journal that these checks were derived from: a missing one never ended."""
+    tests = [PlannedTest(test=check.test, check=check.check, name=check.name, task=check.task) for check in checks]
+    ended = [
+        Ended(time=1.0, test=check.test, outcome=check.outcome, duration_s=check.duration_s)
+        for check in checks
+        if check.outcome is not CheckOutcome.MISSING
+    ]
+    return b"".join(map(encode_line, [Planned(time=0.0, tests=tuple(tests)), *ended]))
 
 
 GOOD_CHECKS = (
@@ -114,6 +126,7 @@ class Invocation:
         }
         write(folder / "run.json", Run(**{**values, **changes}))
         write(folder / "checks.json", Checks(checks=tuple(checks)))
+        (folder / "journal.jsonl").write_bytes(make_journal(checks))
         (folder / "episodes.jsonl").write_bytes(b"".join(encode_line(record) for record in episodes))
         facts = {"distributions": {"numpy": {"version": "2.4.6"}, "arm-sim": {"version": "3"}}, "commit": "abc1234"}
         (folder / "provenance.json").write_text(json.dumps(facts))

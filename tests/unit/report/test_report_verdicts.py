@@ -42,7 +42,7 @@ def test_a_green_run_of_another_invocation_never_stands_in(invocation, pair):
     assert "last-week" in row.reason
 
 
-@pytest.mark.parametrize("name", ["run.json", "checks.json", "episodes.jsonl", "provenance.json"])
+@pytest.mark.parametrize("name", ["run.json", "checks.json", "episodes.jsonl", "provenance.json", "journal.jsonl"])
 @pytest.mark.parametrize("damage", ["truncated", "not an object", "not UTF-8", "a link"])
 def test_a_damaged_record_is_broken_and_names_the_file(green, pair, name, damage, tmp_path):
     path = green.root / pair.folder / name
@@ -69,12 +69,47 @@ def test_a_record_of_another_major_version_is_broken(green, pair):
     assert "2.0" in row.reason
 
 
-@pytest.mark.parametrize("name", ["checks.json", "episodes.jsonl"])
+@pytest.mark.parametrize("name", ["checks.json", "episodes.jsonl", "journal.jsonl"])
 def test_a_pass_without_the_records_that_bear_it_out_is_broken(green, pair, name):
     (green.root / pair.folder / name).unlink()
     row = green.report().row()
     assert row.verdict is Verdict.BROKEN
     assert f"{name} is not there" in row.reason
+
+
+def test_a_journal_with_a_damaged_line_is_broken_and_names_the_line(green, pair):
+    path = green.root / pair.folder / "journal.jsonl"
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, second[:20] + b"\n", *rest]))
+    row = green.report().row()
+    assert (row.verdict, row.red) == (Verdict.BROKEN, True)
+    assert "journal.jsonl:2: is not a journal event" in row.reason
+
+
+def test_a_journal_that_is_a_folder_is_broken(green, pair):
+    path = green.root / pair.folder / "journal.jsonl"
+    path.unlink()
+    path.mkdir()
+    assert "journal.jsonl: cannot be read: Is a directory" in green.report().row().reason
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "said"),
+    [
+        (1, (b'"passed"', b'"failed"'), "ended RS201[reach] as failed, and checks.json says passed"),
+        (1, (b"ended", b"unknown to this version"), "is not a journal event"),
+        (2, (b"RS301[reach]", b"RS999[reach]"), "holds no outcome of RS301[reach], and checks.json says passed"),
+        (0, (b"RS201[reach]", b"RS202[reach]"), "planned RS202[reach], which checks.json lacks"),
+    ],
+)
+def test_a_journal_that_contradicts_the_checks_is_broken(green, pair, line, change, said):
+    path = green.root / pair.folder / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[line] = lines[line].replace(*change)
+    path.write_bytes(b"".join(lines))
+    row = green.report().row()
+    assert (row.verdict, row.red) == (Verdict.BROKEN, True)
+    assert said in row.reason
 
 
 def test_a_pass_without_the_positive_control_check_is_red(invocation, pair, make):

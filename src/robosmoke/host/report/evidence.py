@@ -11,6 +11,7 @@ from typing import Any
 
 from robosmoke.catalog import benchmarks
 from robosmoke.errors import RecordError, RobosmokeError
+from robosmoke.host.report.crosscheck import journal_faults
 from robosmoke.host.report.record import Setup
 from robosmoke.schema import CheckRecord, Checks, EpisodeRecord, decode, read
 
@@ -30,7 +31,7 @@ class Evidence:
 
 
 def gather(folder: Path, benchmark: str) -> Evidence:
-    """Read checks.json, episodes.jsonl and provenance.json; raises nothing for a damaged file."""
+    """Read checks.json against its journal, episodes.jsonl, provenance.json; raises nothing for a damaged file."""
     absent: list[str] = []
     faults: list[str] = []
 
@@ -47,6 +48,7 @@ def gather(folder: Path, benchmark: str) -> Evidence:
     if present("checks.json"):
         try:
             checks = read(folder / "checks.json", Checks).checks
+            faults += journal_faults(folder, checks)
         except RecordError as error:
             faults.append(str(error))
     episodes: tuple[EpisodeRecord, ...] = ()
