@@ -19,7 +19,9 @@ else:
 
 MANIFEST_NAME = "benchmark.toml"
 OnSuccess = Literal["stop", "continue"]
+Transform = Literal["none", "rotate_180", "flip_vertical"]
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CHECK_CODE = re.compile(r"RS[0-9]{3}")
 _DISTRIBUTION_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -53,7 +55,7 @@ class Camera(_Strict, frozen=True, kw_only=True):
     """A camera the env offers, and the declared transform from raw to upright pixels."""
 
     name: str
-    transform: Literal["none", "rotate_180", "flip_vertical"] = "none"
+    transform: Transform = "none"
 
 
 class Environment(_Strict, frozen=True, kw_only=True):
@@ -86,7 +88,10 @@ class Environment(_Strict, frozen=True, kw_only=True):
 
 
 class Expected(_Strict, frozen=True, kw_only=True):
-    """A fault of the simulator that is known upstream, with its reason and link."""
+    """A fault of the simulator that is known upstream, with its reason and link.
+
+    ``check`` is a check's code; that there is such a check is known, and demanded, where the checks are.
+    """
 
     check: str
     reason: str
@@ -271,5 +276,7 @@ def _smoke_faults(manifest: Manifest) -> Iterator[tuple[str, str]]:
         yield "smoke.expert_episodes", "must be at least 1: without the expert there is no positive control"
     known = {"*", *(task.name for task in manifest.tasks)}
     for index, fault in enumerate(manifest.expected):
+        if not _CHECK_CODE.fullmatch(fault.check):
+            yield f"expected[{index}].check", f"{fault.check!r} is not the code of a check, such as 'RS603'"
         if fault.task not in known:
             yield f"expected[{index}].task", str(unknown_name("task", fault.task, known))

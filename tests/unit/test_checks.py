@@ -17,13 +17,14 @@ import robosmoke_mybenchmark
 from robosmoke_mybenchmark.env import DiscTableEnv
 from robosmoke_mybenchmark.expert import DiscTableExpert
 
+from robosmoke.catalog import BUILTIN_FOLDER
 from robosmoke.errors import CheckFailed
 from robosmoke.guest.checks.controls import require_rate
 from robosmoke.guest.checks.registry import Check, by_code, check, checks
 from robosmoke.guest.checks.subject import TaskSubject
 from robosmoke.guest.env import Landmark, Tick
 from robosmoke.guest.video import VideoWriter
-from robosmoke.manifest import Manifest
+from robosmoke.manifest import Manifest, read_manifest
 from robosmoke.schema import Episode, EpisodeRecord, SmokeRequest, write
 from robosmoke.vocabulary import Blame, EpisodeStatus
 
@@ -330,3 +331,8 @@ def test_an_errored_expert_episode_counts_against_the_rate(manifest: Manifest) -
 def test_without_a_completed_expert_episode_there_is_no_rate(episodes: list[EpisodeRecord], manifest: Manifest) -> None:
     with pytest.raises(CheckFailed, match="no expert episode completed"):
         require_rate(rated(manifest, 0.01), episodes)
+
+
+@pytest.mark.parametrize("path", sorted(BUILTIN_FOLDER.glob("*/benchmark.toml")), ids=lambda path: path.parent.name)
+def test_a_builtin_manifest_expects_faults_of_existing_checks_only(path: Path) -> None:
+    assert {fault.check for fault in read_manifest(path).expected} <= {known.code for known in checks()}

@@ -103,6 +103,11 @@ FAULTS = [
         '[[expected]]\ncheck = "RS603"\nreason = "r"\nlink = "l"\ntask = "cub"\n\n[suite.lift]',
         "expected[0].task: unknown task 'cub': did you mean 'cube'?",
     ),
+    (
+        "[suite.lift]",
+        '[[expected]]\ncheck = "RS60"\nreason = "r"\nlink = "l"\n\n[suite.lift]',
+        "expected[0].check: 'RS60' is not the code of a check, such as 'RS603'",
+    ),
 ]
 
 

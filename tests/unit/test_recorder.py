@@ -235,6 +235,15 @@ def test_a_declared_fault_is_expected_and_one_that_is_gone_is_red(tmp_path: Path
     assert session.exit_code == 1
 
 
+def test_an_expected_fault_of_a_check_that_does_not_exist_runs_nothing_and_says_so(tmp_path: Path) -> None:
+    fault = Expected(check="RS999", reason="known", link="https://example.org/1")
+    session = run_smoke(tmp_path, msgspec.structs.replace(template(), expected=(fault,)))
+    assert session.exit_code == 4
+    assert session.events == []
+    assert "ERROR: the manifest of mybenchmark: expected[0].check: unknown check 'RS999': " in session.printed
+    assert "Traceback" not in session.printed
+
+
 def test_the_pytest_entry_point_is_inert_and_light_unless_asked_for(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
     script = (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from robosmoke.errors import unknown_name
 from robosmoke.guest.checks.registry import Check, checks
 from robosmoke.guest.checks.subject import TaskSubject
 from robosmoke.guest.env import BenchmarkEnv
@@ -29,10 +30,14 @@ def out_of(config: pytest.Config) -> Path:
 
 
 class SmokeCollection:
-    """Parametrize tests over checks and tasks; keep one subject open, that of the current task."""
+    """Parametrize tests over checks and tasks; keep one subject open, that of the current task.
+
+    Raises `pytest.UsageError` for an expected fault of a check that does not exist: it would excuse nothing, unseen.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._request = request_of(config)
+        _require_known_checks(self._request.manifest)
         self._request_path = Path(config.getoption("--robosmoke-request"))
         self._out = out_of(config)
         self._tasks = [self._request.manifest.task(name) for name in self._request.tasks]
@@ -124,3 +129,11 @@ class SmokeCollection:
         if self._subject is not None:
             self._subject.close()
             self._subject = None
+
+
+def _require_known_checks(manifest: Manifest) -> None:
+    known = {check.code for check in checks()}
+    for index, fault in enumerate(manifest.expected):
+        if fault.check not in known:
+            message = unknown_name("check", fault.check, known)
+            raise pytest.UsageError(f"the manifest of {manifest.name}: expected[{index}].check: {message}")
