@@ -16,7 +16,7 @@ from robosmoke_mybenchmark.env import DiscTableEnv
 from robosmoke.errors import EnvClosed, InvalidAction, ManifestError, UsageError
 from robosmoke.guest.env import EnvOptions, Tick
 from robosmoke.guest.loading import make_env, make_expert
-from robosmoke.manifest import Manifest, Task
+from robosmoke.manifest import Manifest, Task, Transform
 
 REST = np.zeros(2)
 
@@ -177,6 +177,21 @@ def test_a_camera_adds_one_picture_to_space_and_observation(manifest: Manifest, 
     assert observation["top"].shape == (10, 20, 3)
     assert observation in env.observation_space
     assert env.step(REST)[0] in env.observation_space
+
+
+@pytest.mark.parametrize("declared", ["none", "rotate_180", "flip_vertical"])
+def test_a_policys_transform_starts_from_the_raw_picture_and_leaves_the_review_upright(
+    declared: Transform, manifest: Manifest, task: Task
+) -> None:
+    """A policy trained on raw pictures turned by 180 degrees gets those, whatever upright means for the camera."""
+    (camera,) = manifest.camera
+    turned = msgspec.structs.replace(manifest, camera=(msgspec.structs.replace(camera, transform=declared),))
+    env = DiscTableEnv(turned, task, EnvOptions(cameras=("top",), transform="rotate_180"))
+    picture = env.reset(seed=0)[0]["top"]
+    upright = env.render()
+    raw = {"none": upright, "rotate_180": upright[::-1, ::-1], "flip_vertical": upright[::-1]}[declared]
+    assert np.array_equal(picture, raw[::-1, ::-1])
+    assert env.observation_space.contains({**env.observe(tuple(env.state_spaces())), "top": picture})
 
 
 def test_without_cameras_nothing_is_rendered(manifest: Manifest, task: Task) -> None:

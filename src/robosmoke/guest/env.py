@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robosmoke.errors import EnvClosed, InvalidAction, UsageError, unknown_name
-from robosmoke.manifest import Camera, Manifest, OnSuccess, Task
+from robosmoke.manifest import Camera, Manifest, OnSuccess, Task, Transform
 
 Observation = dict[str, NDArray[Any]]
 # The key under which `observe` gives the whole physical state; it is in no observation space. A policy that asks
@@ -23,12 +23,17 @@ PHYSICS_STATE = "physics_state"
 
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
-    """How an env is built; ``width_px`` and ``height_px`` size the observation pictures."""
+    """How an env is built; ``width_px`` and ``height_px`` size the observation pictures.
+
+    ``transform`` gives observation pictures as a policy was trained on them, in place of upright ones: it starts
+    from the simulator's raw picture, as the manifest's own transform of the camera does.
+    """
 
     cameras: tuple[str, ...] = ()
     width_px: int = 128
     height_px: int = 128
     on_success: OnSuccess | None = None
+    transform: Transform | None = None
 
 
 class Tick(NamedTuple):
@@ -63,6 +68,13 @@ class Landmark(NamedTuple):
 
     x: float
     y: float
+
+
+def transformed(pixels: NDArray[np.uint8], transform: Transform) -> NDArray[np.uint8]:
+    """Return a picture [height, width, 3] turned as a manifest's transform says; a view."""
+    if transform == "none":
+        return pixels
+    return pixels[::-1, ::-1] if transform == "rotate_180" else pixels[::-1]
 
 
 class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
@@ -251,13 +263,21 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
 
     def _read(self, key: str) -> NDArray[Any]:
         if key in self._cameras:
-            return self.picture(key, self.options.width_px, self.options.height_px)
+            return self._policy_picture(key)
         if key == PHYSICS_STATE:
             return self.physics_state()
         spaces = self.state_spaces()
         if key not in spaces:
             raise unknown_name(f"observation of {self.manifest.name}", key, [*spaces, *self._cameras])
         return np.array(self.read_state(key), dtype=spaces[key].dtype)
+
+    def _policy_picture(self, camera: str) -> NDArray[np.uint8]:
+        upright = self.picture(camera, self.options.width_px, self.options.height_px)
+        if self.options.transform is None:
+            return upright
+        # Each transform undoes itself.
+        raw = transformed(upright, self._camera(camera).transform)
+        return np.ascontiguousarray(transformed(raw, self.options.transform))
 
     def _validated(self, actions: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         self._require_open()

@@ -29,7 +29,7 @@ from robosmoke.benchmarks.libero.marker import Marker
 from robosmoke.benchmarks.libero.upstream import load_init_states, make_problem
 from robosmoke.benchmarks.libero.world import World, numpy_seeded
 from robosmoke.errors import UsageError
-from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick
+from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick, transformed
 from robosmoke.guest.rendering import Renderer, place_in_picture
 
 # Wait with an open gripper, as openpi and LeRobot do.
@@ -117,7 +117,7 @@ class LiberoEnv(BenchmarkEnv):
         with self._marker.shown(world, camera):
             top_first = self._renderer.draw(world.model, world.data, self._camera_id(camera), width_px, height_px)
         # Upstream hands pictures out as OpenGL has them, bottom row first: the manifest's transform starts from those.
-        return np.ascontiguousarray(_TRANSFORMS[transform](top_first[::-1]))
+        return np.ascontiguousarray(transformed(top_first[::-1], transform))
 
     def physics_state(self) -> NDArray[np.float64]:
         """Return MuJoCo's integration state, where the fixtures stand, and the controllers' memory."""
@@ -171,10 +171,3 @@ class LiberoEnv(BenchmarkEnv):
 
     def _camera_id(self, camera: str) -> int:
         return int(self._live.model.camera(self._camera(camera).name.removesuffix("_image")).id)
-
-
-_TRANSFORMS = {
-    "none": lambda pixels: pixels,
-    "rotate_180": lambda pixels: pixels[::-1, ::-1],
-    "flip_vertical": lambda pixels: pixels[::-1],
-}

@@ -37,7 +37,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick
+from robosmoke.guest.env import BenchmarkEnv, Landmark, Tick, transformed
 from robosmoke.guest.rendering import Renderer, place_in_picture
 
 # metaworld/sawyer_xyz_env.py: _HAND_SPACE, metres.
@@ -107,7 +107,7 @@ class MetaWorldEnv(BenchmarkEnv):
             self._renderer = Renderer(self._compiled_model)
         camera_id = self._raw.model.camera(camera).id
         raw = self._renderer.draw(self._raw.model, self._raw.data, camera_id, width_px, height_px)
-        return np.ascontiguousarray(_TRANSFORMS[transform](raw))
+        return np.ascontiguousarray(transformed(raw, transform))
 
     def physics_state(self) -> NDArray[np.float64]:
         """Return MuJoCo's integration state and every model field that a reset moves."""
@@ -213,13 +213,6 @@ class MetaWorldEnv(BenchmarkEnv):
     @property
     def _landmark_site(self) -> int:
         return int(self._raw.model.site(_LANDMARK_SITE).id)
-
-
-_TRANSFORMS = {
-    "none": lambda pixels: pixels,
-    "rotate_180": lambda pixels: pixels[::-1, ::-1],
-    "flip_vertical": lambda pixels: pixels[::-1],
-}
 
 
 def _solved(info: Mapping[str, Any]) -> bool:
