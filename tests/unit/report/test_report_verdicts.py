@@ -321,6 +321,38 @@ def test_an_older_red_run_does_not_make_today_red(green, pair, other_invocation,
     assert [row.red for row in reported.report.pairs if row.stale] == [False]
 
 
+DAMAGED = {
+    "half a plan": lambda path: path.write_bytes(path.read_bytes()[:30]),
+    "no time": lambda path: path.write_text(path.read_text().replace("2029-12-31", "yesterday")),
+    "a plan of this invocation": lambda path: path.write_text(path.read_text().replace("inv-1", "inv-2")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_older_invocation_is_listed_and_never_blocks(green, pair, other_invocation, damage):
+    """Its runs, one of them unreadable too, count neither for nor against this invocation."""
+    older = other_invocation()
+    older.plan(pair)
+    older.run(pair)
+    (older.run(Pair(benchmark="leg", environment="default")) / "run.json").write_text("{")
+    DAMAGED[damage](older.root / "plan.json")
+    reported = green.report(include_older=True)
+    assert not reported.summary.red
+    assert [(row.benchmark, row.invocation) for row in reported.report.pairs] == [("arm", "inv-2")]
+    (note,) = reported.report.notes
+    assert note.startswith("inv-1 (stale): an unreadable invocation")
+    assert "inv-1/plan.json: " in note
+    assert "inv-1 (stale): an unreadable invocation" in reported.html
+    assert "an unreadable invocation" in reported.markdown
+
+
+def test_a_damaged_plan_beneath_the_named_folder_is_never_passed_over(green, pair, other_invocation, tmp_path):
+    other_invocation().plan(pair)
+    (green.root / "plan.json").write_text("{")
+    with pytest.raises(RecordError, match=r"inv-2/plan\.json"):
+        green.report(tmp_path, out=tmp_path / "out", include_older=True)
+
+
 def test_a_folder_without_a_plan_is_a_usage_error(tmp_path, invocation):
     with pytest.raises(UsageError, match=r"holds no plan\.json"):
         invocation.report(tmp_path)

@@ -25,44 +25,67 @@ class FoundRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Unreadable:
+    """A neighbouring invocation whose plan cannot be used, and the one line that says why."""
+
+    folder: Path
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Findings:
     """The plan to report and every run folder beneath the same roots.
 
-    ``older`` holds the plans of other invocations, newest first; ``unfinished`` the folders without
-    a run.json, which a planned pair's run folder may be among.
+    ``older`` holds the plans of other invocations, newest first, ``unreadable`` those that cannot be read;
+    ``unfinished`` the folders without a run.json, which a planned pair's run folder may be among. What lies
+    in an unreadable invocation is in neither ``runs`` nor ``unfinished``.
     """
 
     plan: Plan
     runs: tuple[FoundRun, ...]
     older: tuple[Plan, ...]
     unfinished: tuple[Path, ...]
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 def discover(folders: Sequence[Path], *, include_older: bool) -> Findings:
     """Read every plan and run beneath ``folders``, symbolic links not followed.
 
-    With ``include_older`` an invocation folder's neighbours are read too. The plan to report is the
-    one that lies directly in ``folders``, else the newest.
+    With ``include_older`` an invocation folder's neighbours are read too; one whose plan is damaged is
+    listed and set aside, since nothing of today's depends on it. The plan to report is the one that
+    lies directly in ``folders``, else the newest.
     Raises `UsageError` when there is no plan, when there are several and ``include_older`` is not
-    set, or when two plans of one invocation disagree; `RecordError` for a plan that cannot be read.
+    set, or when two plans of one invocation disagree; `RecordError` for a plan beneath ``folders``
+    that cannot be read.
     """
     plans: dict[str, tuple[Plan, Path]] = {}
-    runs: list[FoundRun] = []
-    unfinished: list[Path] = []
-    for folder in _folders([*folders, *(_neighbours(folders) if include_older else ())]):
+    found = list(_folders(folders))
+    for folder in found:
         if os.path.lexists(folder / PLAN_NAME):
             _add_plan(plans, folder / PLAN_NAME)
-        if os.path.lexists(folder / RUN_NAME):
-            runs.append(_read_run(folder))
+    unreadable: list[Unreadable] = []
+    for neighbour in _neighbours(folders) if include_older else ():
+        if neighbour in found:
+            continue
+        try:
+            _add_plan(plans, neighbour / PLAN_NAME)
+        except (RecordError, UsageError) as error:
+            unreadable.append(Unreadable(folder=neighbour, error=str(error)))
         else:
-            unfinished.append(folder)
+            found += [folder for folder in _folders([neighbour]) if folder not in found]
     chosen, *older = _chosen_first(plans, folders)
     if older and not include_older:
         listed = ", ".join(sorted(plans))
         raise UsageError(
             f"{_listed(folders)}: holds {len(plans)} invocations ({listed}): name one folder, or use --include-older"
         )
-    return Findings(plan=chosen, runs=tuple(runs), older=tuple(older), unfinished=tuple(unfinished))
+    return Findings(
+        plan=chosen,
+        runs=tuple(_read_run(folder) for folder in found if os.path.lexists(folder / RUN_NAME)),
+        older=tuple(older),
+        unfinished=tuple(folder for folder in found if not os.path.lexists(folder / RUN_NAME)),
+        unreadable=tuple(unreadable),
+    )
 
 
 def latest_invocation(runs: Path) -> Path:
@@ -107,6 +130,7 @@ def _folders(roots: Iterable[Path]) -> Iterator[Path]:
 
 def _add_plan(plans: dict[str, tuple[Plan, Path]], path: Path) -> None:
     plan = read_plan(path)
+    created(plan, path)
     known, where = plans.setdefault(plan.invocation, (plan, path))
     if known != plan:
         raise UsageError(

@@ -26,6 +26,7 @@ class Rows:
         self._plan = findings.plan
         self._older = {plan.invocation for plan in findings.older}
         self._runs = findings.runs
+        self._unreadable = findings.unreadable
         self._unfinished = tuple(folder for folder in findings.unfinished if not self._in_older(folder))
         self._out = out
 
@@ -61,9 +62,13 @@ class Rows:
         ]
 
     def notes(self) -> list[str]:
-        """Name the runs that are in no row, because no plan that was found names their invocation."""
+        """Name the runs that are in no row, because no plan that was found, or none that can be read, names them."""
         known = {self._plan.invocation, *self._older}
-        return [
+        unreadable = [
+            f"{found.folder.name} (stale): an unreadable invocation, none of its runs is shown: {found.error}"
+            for found in self._unreadable
+        ]
+        return unreadable + [
             f"{found.folder}: is of invocation {found.run.invocation}, which has no plan here: not shown"
             for found in self._runs
             if found.run and found.run.invocation not in known
