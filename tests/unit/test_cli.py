@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 import robosmoke
 from robosmoke.host.cli import main
+from robosmoke.schema import Plan, write
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +61,63 @@ def test_bad_input_is_one_line_exit_2_and_leaves_nothing(
     assert err.count("\n") == 1
     assert message in err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "cause"),
+    [
+        ("/proc/robosmoke/x", "no folder can be made there: No such file or directory"),
+        ("file", "a file stands where a folder is needed: File exists"),
+        ("file/x", "a file stands where a folder is needed: Not a directory"),
+    ],
+)
+@pytest.mark.parametrize("command", ["smoke", "report", "new"])
+def test_a_place_that_cannot_be_written_is_named_with_the_cause_and_exits_2(
+    command: str, place: str, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    plan = Plan(invocation="night-1", created="2030-01-02T00:00:00+00:00", pairs=())
+    write(tmp_path / "night-1" / "plan.json", plan)
+    arguments = {
+        "smoke": ("pusht", "--backend", "venv", "--runs"),
+        "report": ("night-1", "--out"),
+        "new": ("my_arm", "--into"),
+    }[command]
+    code, out, err = call(capsys, command, *arguments, place)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"robosmoke: {place}")
+    assert err.count("\n") == 1
+    assert "space" not in err
+    assert cause in err or (command != "report" and "a file stands where a folder is needed" in err)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (errno.ENOSPC, 3, "No space left on device: free some space, or choose another folder with --out"),
+        (errno.EDQUOT, 3, "Disk quota exceeded: free some space, or choose another folder with --out"),
+        (errno.EROFS, 2, "Read-only file system: choose another folder with --out"),
+        (errno.EACCES, 2, "Permission denied: choose another folder with --out"),
+    ],
+)
+def test_only_a_full_disk_speaks_of_space(
+    number: int,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(path: Path, data: bytes) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    write(tmp_path / "night-1" / "plan.json", Plan(invocation="night-1", created="2030-01-02", pairs=()))
+    monkeypatch.setattr("robosmoke.host.report.build.write_atomically", refuse)
+    assert call(capsys, "report", "night-1") == (
+        code,
+        "",
+        f"robosmoke: night-1/report: cannot be written: {said}\n",
+    )
 
 
 def test_a_pair_that_nox_did_not_announce_is_refused(

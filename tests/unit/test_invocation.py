@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robosmoke.errors import RecordError, SetupError, UsageError
+from robosmoke.errors import RecordError, UsageError
 from robosmoke.host.invocation import announced, new_identifier, open_invocation
 from robosmoke.schema import Pair, Plan, read
 
@@ -105,7 +105,7 @@ def test_a_damaged_plan_is_a_record_error(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_runs_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SetupError, match=r"the plan cannot be written: Not a directory: .*--runs"):
+    with pytest.raises(UsageError, match=r"a file stands where a folder is needed: Not a directory: choose .*--runs"):
         open_invocation(tmp_path / "file", [ARM])
 
 

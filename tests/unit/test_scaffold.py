@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robosmoke.errors import SetupError, UsageError
+from robosmoke.errors import UsageError
 from robosmoke.host.scaffold import TEMPLATE, write_benchmark
 from robosmoke.manifest import read_manifest
 
@@ -69,9 +69,9 @@ def test_an_existing_folder_is_left_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "robosmoke-my-arm").iterdir()] == ["work.txt"]
 
 
-def test_a_place_that_cannot_be_written_is_a_setup_error_naming_it(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_a_usage_error_naming_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(SetupError, match="robosmoke-my-arm: cannot be written"):
+    with pytest.raises(UsageError, match="robosmoke-my-arm: cannot be written"):
         write_benchmark("my_arm", tmp_path / "file")
 
 

@@ -56,8 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return _fail(f"{error.filename or 'output'}: {error.strerror}: free some space", ExitCode.ENVIRONMENT)
+        if error.errno in (errno.EROFS, errno.EACCES):
+            return _fail(f"{error.filename or 'output'}: {error.strerror}: choose another place", ExitCode.USAGE)
         raise
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from robosmoke.errors import SetupError, UsageError
+from robosmoke.errors import UsageError
+from robosmoke.host.environments.disk import writing_where_told
 from robosmoke.schema import Pair, Plan, encode, read
 
 PLAN_NAME = "plan.json"
 INVOCATION_VARIABLE = "ROBOSMOKE_INVOCATION"
 PLANNED_VARIABLE = "ROBOSMOKE_PLANNED"
+_REMEDY = "choose another folder with --runs"
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -34,10 +36,11 @@ class Invocation:
                 " start a new invocation"
             )
         folder = self.folder / pair.folder
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError as error:
-            raise UsageError(f"{folder} exists: this invocation ran it already, start a new one") from error
+        with writing_where_told(folder, _REMEDY):
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError as error:
+                raise UsageError(f"{folder} exists: this invocation ran it already, start a new one") from error
         return folder
 
 
@@ -62,20 +65,17 @@ def open_invocation(runs: Path, pairs: Sequence[Pair]) -> Invocation:
     """Join the invocation named in the environment, or start a new one with these pairs.
 
     The first to come writes the plan, the others read it. Raises
-    `UsageError` for an identifier that is no plain file name, `RecordError` for a damaged plan,
-    `SetupError` when the plan cannot be written.
+    `UsageError` for an identifier that is no plain file name and a place that cannot be written,
+    `RecordError` for a damaged plan, `SetupError` when the disk is full.
     """
     identifier = os.environ.get(INVOCATION_VARIABLE) or new_identifier()
     if not _IDENTIFIER.fullmatch(identifier):
         raise UsageError(f"{INVOCATION_VARIABLE}={identifier!r}: use letters, digits, '.', '_' and '-' only")
     folder = runs / identifier
     plan = Plan(invocation=identifier, created=now(), pairs=tuple(pairs))
-    try:
+    with writing_where_told(folder, _REMEDY):
         folder.mkdir(parents=True, exist_ok=True)
         _write_once(folder / PLAN_NAME, encode(plan))
-    except OSError as error:
-        advice = "free some space, or choose another folder with --runs"
-        raise SetupError(f"{folder}: the plan cannot be written: {error.strerror}: {advice}") from error
     return Invocation(folder=folder, plan=read(folder / PLAN_NAME, Plan))
 
 

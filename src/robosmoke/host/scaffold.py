@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from robosmoke.catalog import benchmarks
-from robosmoke.errors import SetupError, UsageError
+from robosmoke.errors import UsageError
+from robosmoke.host.environments.disk import writing_where_told
 
 TEMPLATE = Path(__file__).parent / "template"
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -19,7 +20,7 @@ def write_benchmark(name: str, into: Path) -> Path:
 
     ``name`` is the benchmark's: lower-case words joined by single underscores. The package is
     called ``robosmoke_NAME``, so that it never hides the simulator's own. Raises `UsageError` for
-    a bad or taken name or an existing folder, `SetupError` when the folder cannot be written.
+    a bad or taken name, an existing folder or one that cannot be written, `SetupError` when the disk is full.
     """
     _require_usable(name)
     words = {
@@ -30,7 +31,7 @@ def write_benchmark(name: str, into: Path) -> Path:
     folder = into / words["robosmoke-mybenchmark"]
     if folder.exists():
         raise UsageError(f"{folder}: exists already: choose another name, or another folder with --into")
-    try:
+    with writing_where_told(folder, "choose a folder with --into"):
         into.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=into, prefix=f".{folder.name}.") as temporary:
             draft = Path(temporary) / folder.name
@@ -39,8 +40,6 @@ def write_benchmark(name: str, into: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(_replace(source.read_text(encoding="utf-8"), words), encoding="utf-8")
             draft.rename(folder)
-    except OSError as error:
-        raise SetupError(f"{folder}: cannot be written: {error.strerror}: choose a folder with --into") from error
     return folder
 
 

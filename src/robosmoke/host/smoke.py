@@ -14,6 +14,7 @@ from robosmoke.errors import RecordError, SetupError
 from robosmoke.host.conclusion import Conclusion, conclude, conclude_stopped
 from robosmoke.host.environments.backend import BackendName, GuestCall, Prepared, ProcessEnd
 from robosmoke.host.environments.choice import choose_backend
+from robosmoke.host.environments.disk import explain
 from robosmoke.host.invocation import Invocation, now
 from robosmoke.host.junit import junit
 from robosmoke.host.metrics import eval_info, metrics
@@ -88,7 +89,7 @@ def run_smoke(invocation: Invocation, benchmark: Benchmark, environment: Environ
             _write_records(folder, benchmark, run, conclusion, details)
         except OSError as error:
             lost = f"the records of this run ({run.verdict.value}: {run.reason}) cannot be written"
-            raise SetupError(f"{folder}: {lost}: {error.strerror}: free some space, then run it again") from error
+            raise SetupError(f"{folder}: {lost}: {explain(error, 'choose another folder with --runs')}") from error
         return run
 
     try:

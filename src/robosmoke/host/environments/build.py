@@ -54,7 +54,7 @@ def build_image(client: docker.DockerClient, build: ImageBuild) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="robosmoke-build-") as temporary:
         context = Path(temporary)
-        with writing(context, "free some space, or set TMPDIR to another folder"):
+        with writing(context, "set TMPDIR to another folder"):
             fill_context(context, build)
         stage = f"{build.recipe}-{build.key}"
         try:

@@ -14,7 +14,7 @@ from robosmoke.host.environments.disk import writing
 from robosmoke.schema import write_atomically
 
 MARKER = "complete.json"
-_ADVICE = "free some space, or set ROBOSMOKE_CACHE to another folder"
+_ADVICE = "set ROBOSMOKE_CACHE to another folder"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ import docker
 from robosmoke.errors import SetupError
 from robosmoke.host.environments.archive import extract, pack
 from robosmoke.host.environments.backend import OUT_VARIABLE, GuestCall, ProcessEnd
-from robosmoke.host.environments.disk import writing
+from robosmoke.host.environments.disk import explain, writing
 from robosmoke.host.environments.guest_variables import guest_variables
 from robosmoke.host.environments.labels import labels
 from robosmoke.host.environments.logfile import LogFollower
@@ -40,7 +40,7 @@ _PROCESSES = 2048
 _POLL_S = 0.2
 _GRACE_S = 5
 _LOG_END_S = 10.0
-_ADVICE = "free some space, or choose another run folder"
+_ADVICE = "choose another run folder"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ def _run_to_end(container: Container, run: ContainerRun, follower: LogFollower) 
     state = container.attrs["State"]
     code = int(state["ExitCode"])
     if writer.error is not None:
-        raise SetupError(f"{call.log}: cannot be written: {writer.error.strerror}: free some space")
+        raise SetupError(f"{call.log}: cannot be written: {explain(writer.error, _ADVICE)}")
     # The init process reports a child's death by a signal as 128 + its number.
     died = not timed_out and 128 < code < 128 + 65
     return ProcessEnd(

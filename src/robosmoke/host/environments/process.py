@@ -134,7 +134,7 @@ class _Tree:
 
 
 def _start(job: Job) -> _Tree:
-    with writing(job.log, "free some space, or choose another folder"):
+    with writing(job.log, "choose another folder"):
         job.log.parent.mkdir(parents=True, exist_ok=True)
         log = job.log.open("ab")
     with log:

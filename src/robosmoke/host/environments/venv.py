@@ -76,11 +76,11 @@ class PreparedVenv:
     def execute(self, python_arguments: tuple[str, ...], call: GuestCall) -> ProcessEnd:
         """Run the venv's Python with any arguments under the call's limits (its own ones are ignored)."""
         out, home = call.out.absolute(), self.folder / "home"
-        with writing(out, "free some space, or choose another run folder"):
+        with writing(out, "choose another run folder"):
             out.mkdir(parents=True, exist_ok=True)
-        with writing(home, "free some space, or set ROBOSMOKE_CACHE to another folder"):
+        with writing(home, "set ROBOSMOKE_CACHE to another folder"):
             home.mkdir(exist_ok=True)
-        with writing(Path(tempfile.gettempdir()), "free some space, or set TMPDIR to another folder"):
+        with writing(Path(tempfile.gettempdir()), "set TMPDIR to another folder"):
             scratch = Path(tempfile.mkdtemp(prefix="robosmoke-"))
         try:
             variables = guest_variables(

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from robosmoke.errors import ExitCode
+from robosmoke.host.environments.disk import writing_where_told
 from robosmoke.host.report.discovery import discover
 from robosmoke.host.report.markdown import markdown, reds_first
 from robosmoke.host.report.page import page
@@ -55,7 +56,8 @@ def build_report(folders: Sequence[Path], *, out: Path, include_older: bool = Fa
     ``folders`` is an invocation folder, or any tree (downloaded CI artefacts, say) that holds its plan
     and its run folders. With ``include_older`` runs of other invocations, those in neighbouring
     folders too, are shown beside it, marked stale. Every file is written whole or not at all.
-    Raises `UsageError` when no single plan can be chosen, `RecordError` when a plan cannot be read.
+    Raises `UsageError` when no single plan can be chosen or ``out`` cannot be written, `SetupError` when
+    the disk is full, `RecordError` when a plan cannot be read.
     """
     findings = discover(folders, include_older=include_older)
     rows = Rows(findings, out)
@@ -67,8 +69,9 @@ def build_report(folders: Sequence[Path], *, out: Path, include_older: bool = Fa
         "report.html": page(report).encode(),
     }
     # Rendered before the first write: a fault in one form leaves no report that lacks it.
-    for name, data in files.items():
-        write_atomically(out / name, data)
+    with writing_where_told(out, "choose another folder with --out"):
+        for name, data in files.items():
+            write_atomically(out / name, data)
     return ReportSummary(report=report, json=out / "report.json", markdown=out / "report.md", html=out / "report.html")
 
 
