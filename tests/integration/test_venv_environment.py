@@ -261,6 +261,36 @@ def _copy_file(source: Path, target: Path) -> None:
     shutil.copy(source, target)
 
 
+def test_a_kill_leaves_no_scratch_folder(tmp_path: Path) -> None:
+    """After a kill -9 of the host the guest's temporary folder goes too."""
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom robosmoke.catalog import find\n"
+        "from robosmoke.host.environments.backend import GuestCall\n"
+        "from robosmoke.host.environments.venv import VenvBackend\n"
+        "benchmark = find('pusht')\nout = Path(sys.argv[1])\n"
+        "environment = benchmark.manifest.environment['default']\n"
+        "prepared = VenvBackend().prepare(benchmark, environment, log=out / 'install.log')\n"
+        "call = GuestCall(arguments=(), out=out, log=out / 'run.log', timeout_s=60, memory_mb=1024, echo=False)\n"
+        "prepared.execute(('-c', 'print(1, flush=True); import time; time.sleep(60)'), call)\n"
+    )
+    scratch, out = tmp_path / "scratch", tmp_path / "out"
+    scratch.mkdir()
+    out.mkdir()
+    host = subprocess.Popen([sys.executable, "-c", code, str(out)], env={**os.environ, "TMPDIR": str(scratch)})
+    try:
+        while not (out / "run.log").exists() or not (out / "run.log").read_text():
+            assert host.poll() is None
+            time.sleep(0.05)
+        assert list(scratch.glob("robosmoke-*"))
+    finally:
+        host.kill()
+        host.wait()
+    deadline = time.monotonic() + 10
+    while list(scratch.glob("robosmoke-*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not list(scratch.glob("robosmoke-*"))
+
+
 def test_an_installed_wheel_makes_environments_without_a_checkout(tmp_path: Path) -> None:
     """robosmoke installed plainly finds its Dockerfiles, its locks are current, its guest is itself."""
     root = checkout()

@@ -19,6 +19,7 @@ from robosmoke.host.environments.libraries import require_libraries
 from robosmoke.host.environments.lock import read_lock
 from robosmoke.host.environments.process import Job, run_job
 from robosmoke.host.environments.settings import read_settings
+from robosmoke.host.environments.warden import Warden
 from robosmoke.host.environments.wheels import Wheel, guest_wheels
 from robosmoke.manifest import Environment
 
@@ -82,26 +83,24 @@ class PreparedVenv:
             home.mkdir(exist_ok=True)
         with writing(Path(tempfile.gettempdir()), "set TMPDIR to another folder"):
             scratch = Path(tempfile.mkdtemp(prefix="robosmoke-"))
+        job = Job(
+            command=(str(self.folder / "venv" / "bin" / "python"), *python_arguments),
+            variables={
+                **guest_variables(binaries=str(self.folder / "venv" / "bin"), home=str(home), temporary=str(scratch)),
+                **self.environment.variables,
+                "PYTHONPATH": ":".join(str(wheel.folder) for wheel in self.wheels),
+                OUT_VARIABLE: str(out),
+            },
+            folder=scratch,
+            log=call.log.absolute(),
+            timeout_s=call.timeout_s,
+            memory_mb=call.memory_mb,
+            echo=call.echo,
+        )
         try:
-            variables = guest_variables(
-                binaries=str(self.folder / "venv" / "bin"), home=str(home), temporary=str(scratch)
-            )
-            return run_job(
-                Job(
-                    command=(str(self.folder / "venv" / "bin" / "python"), *python_arguments),
-                    variables={
-                        **variables,
-                        **self.environment.variables,
-                        "PYTHONPATH": ":".join(str(wheel.folder) for wheel in self.wheels),
-                        OUT_VARIABLE: str(out),
-                    },
-                    folder=scratch,
-                    log=call.log.absolute(),
-                    timeout_s=call.timeout_s,
-                    memory_mb=call.memory_mb,
-                    echo=call.echo,
-                )
-            )
+            # After a kill -9 of ours the guest is ended by a warden of its own, a moment before.
+            with Warden('sleep 1; rm -rf -- "$1"', str(scratch)):
+                return run_job(job)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
