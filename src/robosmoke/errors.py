@@ -43,6 +43,10 @@ class SetupError(RobosmokeError):
     exit_code = ExitCode.ENVIRONMENT
 
 
+class NotInstalled(SetupError):
+    """Report a module that the environment lacks, and what brings it."""
+
+
 class InterruptedRun(RobosmokeError):
     """Report a run that the user or the machine stopped."""
 

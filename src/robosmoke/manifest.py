@@ -82,6 +82,11 @@ class Environment(_Strict, frozen=True, kw_only=True):
     overrides: tuple[str, ...] = ()
 
     @property
+    def all_requirements(self) -> tuple[str, ...]:
+        """List what is installed by name, the pinned torch with it."""
+        return (*([f"torch=={self.torch}"] if self.torch else []), *self.requirements)
+
+    @property
     def label(self) -> str:
         """Name the environment with every override shown: ``default[mujoco==3.9]``."""
         return self.name + (f"[{','.join(self.overrides)}]" if self.overrides else "")

@@ -151,16 +151,21 @@ def test_list_as_json_names_benchmarks_environments_suites_and_tasks(capsys: pyt
     code, out, _ = call(capsys, "list", "--json")
     assert code == 0
     listed = {entry["name"]: entry for entry in json.loads(out)}
-    assert listed["pusht"]["environments"][0] == {"name": "default", "python": "3.11", "runner": "native"}
+    (environment,) = listed["pusht"]["environments"]
+    requirements = environment.pop("requirements")
+    assert environment == {"name": "default", "python": "3.11", "runner": "native"}
+    assert "gym-pusht==0.1.8" in requirements
+    assert listed["libero"]["environments"][0]["requirements"][0].startswith("torch==")
     assert listed["pusht"]["provided_by"] == "robosmoke"
     (suite,) = listed["metaworld"]["suites"]
     assert (suite["name"], len(suite["tasks"])) == ("mt50", 50)
     assert sum(task["smoke"] for task in suite["tasks"]) == 6
 
 
-def test_list_of_one_benchmark_shows_its_tasks_with_instructions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_of_one_benchmark_shows_its_requirements_and_its_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "list", "pusht")
     assert code == 0
+    assert "environment default, Python 3.11: gym-pusht==0.1.8 pymunk==" in out
     assert "* pusht/push-t: Push the T-shaped block onto the T-shaped target." in out
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from robosmoke_mybenchmark.env import DiscTableEnv
 
-from robosmoke.errors import EnvClosed, InvalidAction, ManifestError, UsageError
+from robosmoke.catalog import find
+from robosmoke.errors import EnvClosed, InvalidAction, ManifestError, NotInstalled, UsageError
 from robosmoke.guest.env import EnvOptions, Tick
 from robosmoke.guest.loading import make_env, make_expert
 from robosmoke.manifest import Manifest, Task, Transform
@@ -330,3 +331,28 @@ def test_gymnasium_makes_a_built_in_suite_without_its_simulator(suite: str) -> N
     assert env.spec.max_episode_steps is None
     assert env.unwrapped.task.suite == suite
     assert not {"metaworld", "gym_pusht", "mujoco"} & set(sys.modules)
+
+
+@pytest.mark.parametrize("side", ["width_px", "height_px"])
+@pytest.mark.parametrize("size_px", [0, -1])
+def test_a_picture_of_no_pixels_is_refused(side: str, size_px: int) -> None:
+    with pytest.raises(UsageError, match=f"{side}={size_px}: a picture is at least 1 pixel"):
+        EnvOptions(**{side: size_px})
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "requirement"),
+    [("pusht", "gym_pusht", "gym-pusht==0.1.8 "), ("metaworld", "metaworld", "metaworld==3.1.1 ")],
+)
+def test_a_benchmark_whose_simulator_is_not_installed_says_what_to_install(
+    name: str, module: str, requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    manifest = find(name).manifest
+    with pytest.raises(NotInstalled) as caught:
+        make_env(manifest, manifest.tasks[0]).reset(seed=0)
+    message = str(caught.value)
+    assert f"{name} needs what is not installed here (" in message
+    assert module in message
+    assert f"pip install {requirement}" in message
+    assert "\n" not in message

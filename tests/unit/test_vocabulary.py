@@ -10,6 +10,7 @@ from robosmoke.errors import (
     ExitCode,
     InterruptedRun,
     ManifestError,
+    NotInstalled,
     RecordError,
     RobosmokeError,
     SetupError,
@@ -77,6 +78,7 @@ def test_no_verdict_at_all_is_missing_and_never_green() -> None:
         (ManifestError, ExitCode.USAGE),
         (RecordError, ExitCode.USAGE),
         (SetupError, ExitCode.ENVIRONMENT),
+        (NotInstalled, ExitCode.ENVIRONMENT),
         (InterruptedRun, ExitCode.INTERRUPTED),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from robosmoke.errors import EnvClosed, InvalidAction, UsageError, unknown_name
+from robosmoke.errors import EnvClosed, InvalidAction, NotInstalled, UsageError, unknown_name
 from robosmoke.manifest import Camera, Manifest, OnSuccess, Task, Transform
 
 Observation = dict[str, NDArray[Any]]
@@ -26,7 +27,8 @@ class EnvOptions:
     """How an env is built; ``width_px`` and ``height_px`` size the observation pictures.
 
     ``transform`` gives observation pictures as a policy was trained on them, in place of upright ones: it starts
-    from the simulator's raw picture, as the manifest's own transform of the camera does.
+    from the simulator's raw picture, as the manifest's own transform of the camera does. Raises `UsageError`
+    for a picture of no pixels.
     """
 
     cameras: tuple[str, ...] = ()
@@ -34,6 +36,11 @@ class EnvOptions:
     height_px: int = 128
     on_success: OnSuccess | None = None
     transform: Transform | None = None
+
+    def __post_init__(self) -> None:
+        for side in ("width_px", "height_px"):
+            if (size_px := getattr(self, side)) < 1:
+                raise UsageError(f"{side}={size_px}: a picture is at least 1 pixel wide and high")
 
 
 class Tick(NamedTuple):
@@ -199,7 +206,10 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start an episode; ``options={"init_state": k}`` selects a numbered initial condition."""
+        """Start an episode; ``options={"init_state": k}`` selects a numbered initial condition.
+
+        Raises `NotInstalled` naming what to install where the simulator is not.
+        """
         self._require_open()
         super().reset(seed=seed)
         unknown = set(options or ()) - {"init_state"}
@@ -211,7 +221,11 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
             raise UsageError(f"init_state {init_state}: suite {self.task.suite} has {known}, counted from 0")
         # Without a seed, Gymnasium's own generator continues: unseeded resets vary, seeded ones repeat.
         drawn = int(self.np_random.integers(2**31)) if seed is None else seed
-        success = _predicate(self.begin(drawn, init_state), "begin")
+        try:
+            began = self.begin(drawn, init_state)
+        except ModuleNotFoundError as error:
+            raise _not_installed(self.manifest, error) from error
+        success = _predicate(began, "begin")
         self._steps, self._over = 0, False
         return self.observe(self._keys), _info(success)
 
@@ -313,6 +327,15 @@ def _predicate(success: object, where: str) -> bool:
     if not isinstance(success, (bool, np.bool_)):
         raise TypeError(f"{where}() gave success={success!r}: it must be a bool at reset and at every step")
     return bool(success)
+
+
+def _not_installed(manifest: Manifest, error: ModuleNotFoundError) -> NotInstalled:
+    """Name the module that is missing, and the requirements that bring it."""
+    requirements = shlex.join(manifest.environment["default"].all_requirements)
+    return NotInstalled(
+        f"{manifest.name} needs what is not installed here ({error}): pip install {requirements},"
+        f" or let robosmoke make the environment: robosmoke smoke {manifest.name}"
+    )
 
 
 def _info(success: bool) -> dict[str, Any]:

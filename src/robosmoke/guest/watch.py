@@ -10,7 +10,7 @@ from collections.abc import Generator
 
 import pytest
 
-from robosmoke.errors import CheckFailed, PolicyFailed, SetupError
+from robosmoke.errors import CheckFailed, NotInstalled, PolicyFailed, SetupError
 from robosmoke.guest.collection import out_of, request_of
 from robosmoke.journal import FAULTS_NAME
 from robosmoke.vocabulary import Blame, CheckOutcome
@@ -65,7 +65,8 @@ def judge(error: BaseException) -> tuple[CheckOutcome, Blame, str]:
         blame = Blame.POLICY if isinstance(error, PolicyFailed) else Blame.ENV
         return CheckOutcome.FAILED, blame, str(error)
     if isinstance(error, SetupError):
-        return CheckOutcome.BROKEN, Blame.MACHINE, str(error)
+        blame = Blame.ENVIRONMENT if isinstance(error, NotInstalled) else Blame.MACHINE
+        return CheckOutcome.BROKEN, blame, str(error)
     if isinstance(error, ImportError) and not _GL_WORDS.search(text):
         return CheckOutcome.BROKEN, Blame.ENVIRONMENT, f"an import failed inside the environment: {text}"
     if isinstance(error, MemoryError):

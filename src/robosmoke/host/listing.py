@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,12 @@ def listing(chosen: Sequence[Benchmark]) -> list[dict[str, Any]]:
             "url": benchmark.manifest.url,
             "provided_by": benchmark.distribution.metadata["Name"] if benchmark.distribution else "robosmoke",
             "environments": [
-                {"name": environment.name, "python": environment.python, "runner": environment.runner}
+                {
+                    "name": environment.name,
+                    "python": environment.python,
+                    "runner": environment.runner,
+                    "requirements": environment.all_requirements,
+                }
                 for environment in benchmark.manifest.environment.values()
             ],
             "suites": [
@@ -41,7 +47,7 @@ def listing(chosen: Sequence[Benchmark]) -> list[dict[str, Any]]:
 
 
 def print_listing(chosen: Sequence[Benchmark], *, tasks: bool) -> None:
-    """Print a table of benchmarks; with ``tasks``, every task with its instruction too."""
+    """Print a table of benchmarks; with ``tasks``, every environment's requirements and every task too."""
     console = Console(highlight=False)
     table = Table(box=None, header_style="bold")
     for column in ("benchmark", "environments", "suites", "tasks", "smoke", "summary"):
@@ -59,6 +65,10 @@ def print_listing(chosen: Sequence[Benchmark], *, tasks: bool) -> None:
     console.print(table)
     if tasks:
         for benchmark in chosen:
+            for environment in benchmark.manifest.environment.values():
+                requirements = shlex.join(environment.all_requirements)
+                line = f"environment {environment.name}, Python {environment.python}: {requirements}"
+                console.print(line, markup=False, soft_wrap=True)
             for task in benchmark.manifest.tasks:
                 mark = "*" if task.smoke else " "
                 console.print(f"{mark} {task.suite}/{task.name}: {task.instruction}", markup=False, soft_wrap=True)
