@@ -13,6 +13,7 @@ import pytest
 
 import robosmoke
 from robosmoke.host.cli import main
+from robosmoke.host.invocation import Invocation
 from robosmoke.schema import Plan, write
 
 
@@ -174,7 +175,22 @@ def test_an_interruption_exits_4(capsys: pytest.CaptureFixture[str], monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr("robosmoke.host.cli.find", interrupted)
-    assert call(capsys, "list", "pusht") == (4, "", "robosmoke: interrupted\n")
+    assert call(capsys, "list", "pusht") == (4, "", "\nrobosmoke: interrupted\n")
+
+
+@pytest.mark.parametrize(("left", "place"), [(True, "pusht--default"), (False, "")])
+def test_an_interrupted_smoke_says_where_its_records_are(
+    left: bool, place: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(invocation: Invocation, *_: object) -> None:
+        if left:
+            invocation.pair_folder(invocation.plan.pairs[0])
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("ROBOSMOKE_INVOCATION", "night-1")
+    monkeypatch.setattr("robosmoke.host.smoke.run_smoke", interrupted)
+    code, _, err = call(capsys, "smoke", "pusht", "--runs", str(tmp_path))
+    assert (code, err) == (4, f"\nrobosmoke: interrupted; records so far: {tmp_path / 'night-1' / place}\n")
 
 
 def test_without_the_host_side_the_command_says_what_to_install(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 
 from robosmoke import __version__
 from robosmoke.catalog import Benchmark, benchmarks, find
-from robosmoke.errors import ExitCode, RobosmokeError, UsageError, unknown_name
+from robosmoke.errors import ExitCode, InterruptedRun, RobosmokeError, UsageError, unknown_name
 from robosmoke.host.invocation import PLAN_NAME, announced, now, open_invocation
 from robosmoke.host.listing import listing, print_listing
 from robosmoke.manifest import Environment, Task
@@ -70,7 +70,9 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 def _fail(message: str, code: ExitCode) -> int:
     if message:  # the help that a bare `robosmoke` prints is an error without words
-        print(f"robosmoke: {message}", file=sys.stderr)
+        # Whatever was being printed, and the terminal's own ^C, may stand on the last line.
+        start = "\n" if code is ExitCode.INTERRUPTED else ""
+        print(f"{start}robosmoke: {message}", file=sys.stderr)
     return int(code)
 
 
@@ -141,7 +143,13 @@ def smoke(
     results: list[Run] = []
     for benchmark, tasks in chosen:
         options = SmokeOptions(tasks=tasks, backend=backend, keyword=keyword, workers=workers)
-        results.append(run_smoke(invocation, benchmark, known[benchmark.manifest.name, environment], options))
+        derived = known[benchmark.manifest.name, environment]
+        try:
+            results.append(run_smoke(invocation, benchmark, derived, options))
+        except KeyboardInterrupt as interruption:
+            left = invocation.folder / Pair(benchmark=benchmark.manifest.name, environment=derived.label).folder
+            place = left if left.exists() else invocation.folder
+            raise InterruptedRun(f"interrupted; records so far: {place}") from interruption
         _print_verdict(results[-1], invocation.folder)
     return max(EXIT_CODES[run.verdict] for run in results)
 

@@ -53,7 +53,7 @@ def test_an_interruption_is_recorded_with_all_that_was_planned(number, faulty, s
         printed, errors = process.communicate(timeout=30)
     wait_for_silence(faulty)
     smoked = faulty.left(process.returncode, printed, errors)
-    assert (smoked.exit_code, errors) == (4, "robosmoke: interrupted\n")
+    assert (smoked.exit_code, errors) == (4, f"\nrobosmoke: interrupted; records so far: {smoked.folder}\n")
     assert (smoked.run["verdict"], smoked.run["blame"]) == ("broken", "machine")
     assert "interrupted" in smoked.run["reason"]
     assert len(smoked.checks) > 1
