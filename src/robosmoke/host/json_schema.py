@@ -9,6 +9,9 @@ from typing import Any
 import msgspec
 
 import robosmoke
+from robosmoke.evaluation.plan import EvalPlan
+from robosmoke.evaluation.record import EvalRecord
+from robosmoke.evaluation.summary import EvalSummary
 from robosmoke.host.report.record import Report
 from robosmoke.journal import Event
 from robosmoke.schema import SCHEMA_VERSION, Checks, EpisodeRecord, Plan, Run, SmokeRequest, write_atomically
@@ -16,7 +19,8 @@ from robosmoke.schema import SCHEMA_VERSION, Checks, EpisodeRecord, Plan, Run, S
 FOLDER = Path(robosmoke.__file__).parent / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # What is written, one record a file or a line: plan.json, run.json, checks.json, a line of
-# episodes.jsonl, request.json, report.json, a line of journal.jsonl.
+# episodes.jsonl, request.json, report.json, a line of journal.jsonl; and of an evaluation plan.json,
+# a line of episodes.jsonl, metrics.json.
 RECORDS: dict[str, Any] = {
     "plan": Plan,
     "run": Run,
@@ -25,6 +29,9 @@ RECORDS: dict[str, Any] = {
     "request": SmokeRequest,
     "report": Report,
     "journal": Event,
+    "evaluation_plan": EvalPlan,
+    "evaluation_episode": EvalRecord,
+    "evaluation_metrics": EvalSummary,
 }
 
 
