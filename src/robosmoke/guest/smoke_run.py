@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import robosmoke
+from robosmoke.journal import JOURNAL_LOST
 
 
 def smoke_folder() -> Path:
@@ -26,4 +28,11 @@ def main(arguments: Sequence[str]) -> int:
 
     folder = smoke_folder()
     fixed = [str(folder), f"--rootdir={folder}", f"--config-file={folder / 'pytest.ini'}"]
-    return int(pytest.main([*fixed, f"--robosmoke-request={chosen.request}", *chosen.pytest_arguments]))
+    try:
+        return int(pytest.main([*fixed, f"--robosmoke-request={chosen.request}", *chosen.pytest_arguments]))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # The log lies on the journal's disk and may be the first to find it full; a plain exit would
+        # flush it once more and lose this code.
+        os._exit(JOURNAL_LOST)
