@@ -106,12 +106,14 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
         self._cameras = {camera.name: camera for camera in manifest.camera}
         for name in self.options.cameras:
             self._camera(name)
-        self._keys = (*self.state_spaces(), *self.options.cameras)
+        # Asked for once: building a Gymnasium space costs as much as a tenth of a cheap simulator's step.
+        self._state_spaces = dict(self.state_spaces())
+        self._keys = (*self._state_spaces, *self.options.cameras)
         self.action_box = self.make_action_space()
         self.action_space = self.action_box
         picture = gymnasium.spaces.Box(0, 255, (self.options.height_px, self.options.width_px, 3), np.uint8)
         spaces: dict[str, gymnasium.Space[Any]] = {
-            **self.state_spaces(),
+            **self._state_spaces,
             **dict.fromkeys(self.options.cameras, picture),
         }
         self.observation_space = gymnasium.spaces.Dict(spaces)
@@ -280,7 +282,7 @@ class BenchmarkEnv(gymnasium.Env[Any, Any], abc.ABC):
             return self._policy_picture(key)
         if key == PHYSICS_STATE:
             return self.physics_state()
-        spaces = self.state_spaces()
+        spaces = self._state_spaces
         if key not in spaces:
             raise unknown_name(f"observation of {self.manifest.name}", key, [*spaces, *self._cameras])
         return np.array(self.read_state(key), dtype=spaces[key].dtype)
