@@ -55,7 +55,7 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Journal the plan of a session without workers."""
-        if session.items:
+        if session.items or self._deselected:
             self._plan(item.nodeid for item in session.items)
 
     @pytest.hookimpl(optionalhook=True)

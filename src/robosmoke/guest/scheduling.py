@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdist.scheduler import LoadScopeScheduling
 
 from robosmoke.guest.checks.registry import checks
@@ -13,6 +15,18 @@ class TaskScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unt
     xdist's own ``loadgroup`` writes the group into pytest's node ids, which pytest 9.2 no longer lets it do:
     it then spreads the tests without a word.
     """
+
+    def remove_node(self, node: Any) -> str | None:
+        """Take back a dead worker's tests, but for the one it died in: that would kill the next worker too."""
+        units: dict[str, dict[str, bool]] = self.assigned_work[node]
+        open_tests = ((unit, test) for unit in units.values() for test, done in unit.items() if not done)
+        unit, culprit = next(open_tests, ({}, None))
+        if culprit is not None:
+            unit[culprit] = True
+        # A unit without open tests would be handed out as nothing to do, and nobody would report its end.
+        self.assigned_work[node] = {scope: unit for scope, unit in units.items() if not all(unit.values())}
+        super().remove_node(node)
+        return culprit
 
     def _split_scope(self, nodeid: str) -> str:
         return task_of(nodeid)

@@ -136,7 +136,7 @@ def _judge(checks: Sequence[CheckRecord], events: Sequence[Event], end: ProcessE
     finished = [event for event in events if isinstance(event, Finished)]
     if end.exit_code == JOURNAL_LOST:
         return _Judgement(verdict=Verdict.BROKEN, reason=_LOST, blame=Blame.MACHINE, advice="free some space")
-    if not any(isinstance(event, Planned) for event in events):
+    if not checks:
         return _no_plan(end, deselected)
     verdict = worst(CHECK_VERDICTS[check.outcome] for check in checks)
     if verdict is not Verdict.PASSED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 DEATHS = {
@@ -48,6 +50,17 @@ def test_with_workers_a_crash_breaks_its_own_test_alone(faulty):
     broken = [check for check in smoked.checks if check["outcome"] != "passed"]
     assert [(check["task"], check["outcome"]) for check in broken] == [("segfault-once", "broken")]
     assert f"{broken[0]['check']} {broken[0]['name']} on segfault-once" in smoked.run["reason"]
+
+
+def test_a_test_that_always_crashes_runs_once_and_the_rest_of_its_task_goes_on(faulty):
+    smoked = faulty.smoke("--task", "abort-when-painted", "-n", "2")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    assert [(check["check"], check["outcome"]) for check in smoked.checks if check["outcome"] != "passed"] == [
+        ("RS402", "broken")
+    ]
+    journal = (smoked.folder / "journal.jsonl").read_text().splitlines()
+    started = [json.loads(line)["test"] for line in journal if '"event":"started"' in line]
+    assert len(started) == len(set(started))
 
 
 def test_a_guest_without_an_interpreter_leaves_no_records_and_says_so(faulty):

@@ -109,6 +109,11 @@ class FaultyEnv(DiscTableEnv):
             return tick._replace(success=None)
         return tick
 
+    def paint_landmark(self, painted: bool) -> None:
+        if self.task.name == "abort-when-painted":
+            os.abort()
+        super().paint_landmark(painted)
+
 
 class FaultyExpert(DiscTableExpert):
     """The example's expert, or on two tasks a faulty one."""
