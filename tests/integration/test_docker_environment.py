@@ -74,7 +74,8 @@ def links_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
+# No longer than this module: its settings are the process's own environment variables.
+@pytest.fixture(scope="module")
 def built(
     client: docker.DockerClient,
     links_page: str,
