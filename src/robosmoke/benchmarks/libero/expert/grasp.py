@@ -12,17 +12,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry import Array, Box, depth_along, looking_along, points_of, turn
+from .geometry import UP, Array, Box, depth_along, looking_along, points_of, turn, unit
 
 TIP = 0.0092  # how far the finger tips lie beyond the grip site
 PALM = 0.031  # how far the palm lies before the grip site
 INNER, OUTER = 0.038, 0.056  # inner and outer face of an open finger, from the grip site
 FINGER_HALF, PALM_HALF, PALM_REACH = 0.011, 0.02, 0.10
-CLEARANCE = 0.004  # kept between gripper and everything else
 CELL = 0.005  # spacing of the depth map
 DEEPEST = 0.026  # how far an object's top may stand above the finger tips
-SHALLOWEST = 0.009  # below this a grasp holds too little to be tried
 YAWS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Care:
+    """What a grasp must keep: distance to everything else, and how deep it must hold, in metres."""
+
+    clearance: float
+    bite: float
+
+
+CAREFUL, DARING = Care(clearance=0.004, bite=0.009), Care(clearance=0.0015, bite=0.004)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +102,7 @@ BETWEEN = _rectangle((-INNER + 0.003, INNER - 0.003), 0.007)  # [nx, ny, 2]
 PALM_FACE = _rectangle((-PALM_REACH, PALM_REACH), PALM_HALF, 0.01).reshape(-1, 2)
 
 
-def grasps_in(view: View, subject_centre: Array, current: Array) -> list[Grasp]:
+def grasps_in(view: View, subject_centre: Array, current: Array, care: Care = CAREFUL) -> list[Grasp]:
     """Return feasible grasps of a view, best first; ``current`` [3, 3] is the gripper's rotation now."""
     cells = np.argwhere(view.mask)
     if len(cells) == 0:
@@ -102,12 +111,14 @@ def grasps_in(view: View, subject_centre: Array, current: Array) -> list[Grasp]:
     centres = view.corner + CELL * cells
     heart = (subject_centre @ view.frame)[:2]
     found = [
-        grasp for yaw in np.arange(YAWS) * np.pi / YAWS for grasp in _at_yaw(view, centres, float(yaw), heart, current)
+        grasp
+        for yaw in np.arange(YAWS) * np.pi / YAWS
+        for grasp in _at_yaw(view, centres, float(yaw), heart, current, care)
     ]
     return sorted(found, key=lambda grasp: grasp.cost)
 
 
-def _at_yaw(view: View, centres: Array, yaw: float, heart: Array, current: Array) -> list[Grasp]:
+def _at_yaw(view: View, centres: Array, yaw: float, heart: Array, current: Array, care: Care) -> list[Grasp]:
     c, s = np.cos(yaw), np.sin(yaw)
     spin = np.array([[c, -s], [s, c]])
     depth, mask = view.depth.ravel(), view.mask.ravel()
@@ -121,7 +132,7 @@ def _at_yaw(view: View, centres: Array, yaw: float, heart: Array, current: Array
     left = depth[cells(-FINGER, centres)].min(axis=1)
     right = depth[cells(FINGER, centres)].min(axis=1)
     palm = depth[cells(PALM_FACE, centres)].min(axis=1)
-    deepest = np.minimum(np.minimum(left, right) - TIP, palm + PALM) - CLEARANCE
+    deepest = np.minimum(np.minimum(left, right) - TIP, palm + PALM) - care.clearance
     z = np.minimum(deepest, top + DEEPEST - TIP)
     bite = z + TIP - top
     level = (z + 0.004)[:, None, None]
@@ -136,7 +147,7 @@ def _at_yaw(view: View, centres: Array, yaw: float, heart: Array, current: Array
         offset = np.abs(np.mean(first + last, axis=1) / 2)
         width = np.mean(last - first, axis=1)
     fits = (first.min(axis=1) > xs[0] + 1e-6) & (last.max(axis=1) < xs[-1] - 1e-6)
-    good = rows.all(axis=1) & fits & ~foreign & (bite >= SHALLOWEST) & np.isfinite(z)
+    good = rows.all(axis=1) & fits & ~foreign & (bite >= care.bite) & np.isfinite(z)
     found = []
     for i in np.flatnonzero(good):
         rotation = _rotation(view.frame, yaw, current)
@@ -161,6 +172,15 @@ def _rotation(frame: Array, yaw: float, current: Array) -> Array:
     if axes[:, 0] @ current[:, 0] < 0:
         axes = axes @ np.diag([-1.0, -1.0, 1.0])
     return np.asarray(axes)
+
+
+def looking_with(approach: Array, current: Array, across: Array) -> Array:
+    """Return gripper axes [3, 3] for an approach, closing across a direction [3], of two the nearer to the current."""
+    x = unit(np.cross(UP, across)) if abs(across[2]) < 0.9 else looking_along(approach)[:, 0]
+    x = unit(x - approach * (x @ approach))
+    if x @ current[:, 0] < 0:
+        x = -x
+    return np.stack([x, np.cross(approach, x), approach], axis=1)
 
 
 def spread(grasps: list[Grasp], count: int, apart_m: float = 0.025, apart_rad: float = 0.6) -> list[Grasp]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from .geometry import UP, Array, points_of, turn
-from .grasp import Grasp, grasps_in, spread, view_along
+from .grasp import Care, Grasp, grasps_in, spread, view_along
 from .motion import OPEN, Rehearsal
 from .scene import Region, Scene
 
@@ -18,14 +17,13 @@ MARGIN = 0.03  # between what is carried and what lies below its path
 CARRY_SPEED = 0.75
 
 
-def grasp_candidates(scene: Scene, name: str, count: int) -> list[Grasp]:
-    """Return different grasps of a free object, best first: from above, then tilted."""
+def grasp_candidates(scene: Scene, name: str, count: int, care: Care) -> list[Grasp]:
+    """Return different grasps of a free object from above, best first."""
     subject = scene.bodies(name)
     boxes = scene.boxes(without=scene.robot)
     _, current = scene.gripper()
     centre = points_of(scene.boxes(only=subject)).mean(axis=0)
-    above = grasps_in(view_along(boxes, subject, -UP), centre, current)
-    return spread(above, count)
+    return spread(grasps_in(view_along(boxes, subject, -UP), centre, current, care), count)
 
 
 def pick(move: Rehearsal, name: str, grasp: Grasp) -> bool:
@@ -61,6 +59,9 @@ def reach(move: Rehearsal, grasp: Grasp) -> None:
     move.go(start, grasp.rotation, 0.015)
 
 
+_PARTS = (0.0, -0.5, 0.5, -0.85, 0.85)  # of the region's half size
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spot:
     """Where an object's origin shall come to rest: xy [2], support height, and a turn about the vertical."""
@@ -70,29 +71,31 @@ class Spot:
     yaw: float
 
 
-def spots(scene: Scene, name: str, target: str) -> Iterator[Spot]:
-    """Yield places for a held object on or in a target, the most promising first."""
+def spots(scene: Scene, name: str, target: str, crowded: bool = False) -> list[Spot]:
+    """Return places for a held object on or in a target, the most promising first.
+
+    Low places come before high ones, then central ones, or outer ones where a region gets several objects.
+    """
     region = scene.region(target)
     bodies = scene.bodies(name)
     origin = scene.pose(name)[0]
-    print_ = _footprint(scene, name)
+    base = _footprint(scene, name) - origin[:2]
     if region is None:
-        place = scene.pose(target)[0][:2]
-        ceiling = scene.top(scene.bodies(target)) + 0.1
-        shifts = np.zeros((1, 2))
+        place, ceiling, shifts = scene.pose(target)[0][:2], scene.top(scene.bodies(target)) + 0.1, np.zeros((1, 2))
     else:
-        place, ceiling, shifts = region.centre[:2], region.centre[2] + max(0.0, region.reach[2]) + 0.05, _shifts(region)
+        place, ceiling, shifts = region.centre[:2], region.centre[2] + region.reach[2] + 0.05, _shifts(region)
     ranked = []
     for yaw in (0.0, np.pi / 2, -np.pi / 2):
         c, s = np.cos(yaw), np.sin(yaw)
-        turned = (print_ - origin[:2]) @ np.array([[c, s], [-s, c]])
+        turned = base @ np.array([[c, s], [-s, c]])
         for shift in shifts:
             points = np.append(turned + place + shift, np.full((len(turned), 1), ceiling), axis=1)
-            heights = scene.height_below(points, without=bodies)
-            cost = heights.max() + 0.2 * np.linalg.norm(shift) + 0.03 * abs(yaw)
-            ranked.append((float(cost), Spot(place=place + shift, support=float(heights.max()), yaw=float(yaw))))
+            support = float(scene.height_below(points, without=bodies).max())
+            away = float(np.linalg.norm(shift))
+            cost = support + (-0.4 if crowded else 0.2) * away + 0.03 * abs(yaw)
+            ranked.append((cost, Spot(place=place + shift, support=support, yaw=yaw)))
     ranked.sort(key=lambda pair: pair[0])
-    yield from (spot for _, spot in ranked)
+    return [spot for _, spot in ranked]
 
 
 def _footprint(scene: Scene, name: str) -> Array:
@@ -103,13 +106,16 @@ def _footprint(scene: Scene, name: str) -> Array:
 
 
 def _shifts(region: Region) -> Array:
-    half = np.maximum(region.reach[:2] - 0.015, 0.0) * 0.6
-    return np.array([[a * half[0], b * half[1]] for a in (0, -1, 1) for b in (0, -1, 1)])
+    half = np.maximum(region.reach[:2] - 0.01, 0.0)
+    shifts = [(a * half[0], b * half[1]) for a in _PARTS for b in _PARTS]
+    return np.unique(np.array(shifts), axis=0)
 
 
 def put(move: Rehearsal, name: str, spot: Spot) -> None:
     """Carry a held object to a spot, lower it until something supports it, let go and retreat."""
     carry(move, name, spot)
+    if not move.scene.gripped(move.scene.bodies(name)):
+        return  # it slipped out of the hand on the way
     lower(move, name, spot)
     release(move)
 

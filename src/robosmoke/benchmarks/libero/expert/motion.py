@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from .scene import Scene
 
 STEP_M, STEP_RAD = 0.05, 0.5  # what an action of 1 asks of OSC_POSE (robosuite's osc_pose.json)
 OPEN, CLOSED = -1.0, 1.0
+MOVING = 0.1  # metres per second
 GAIN = 1.6  # above 1, since the controller approaches each asked point only by about half per step
 
 
@@ -70,6 +72,12 @@ class Rehearsal:
         self.actions[:] = mark.actions
         self.grip, self.solved_at = mark.grip, mark.solved_at
 
+    def repeat(self, actions: Sequence[Array]) -> None:
+        """Execute recorded actions [7] again."""
+        for action in actions:
+            self.grip = float(action[6])
+            self.step(action[:6])
+
     def step(self, motion: Array) -> None:
         """Execute one step: motion [6] in action units; raises `OutOfSteps` beyond the budget."""
         if len(self.actions) >= self.budget:
@@ -86,6 +94,12 @@ class Rehearsal:
         position, rotation = self.scene.gripper()
         for _ in range(steps):
             self.step(self.towards(position, rotation, 1.0))
+
+    def await_rest(self, limit: int = 40) -> None:
+        """Keep still while any object is still falling or rolling: scenes may begin in mid-air."""
+        while limit and self.scene.speed() > MOVING:
+            self.hold(1)
+            limit -= 1
 
     def grasp(self, limit: int = 30) -> None:
         """Close the gripper until the fingers stop, plus a few steps to build up force."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 
+from . import articulation
+from .geometry import Array
 from .goal import Fact, holds
-from .grasp import Grasp
+from .grasp import CAREFUL, DARING, Grasp
 from .handling import grasp_candidates, pick, put, spots
+from .inserting import entrance, insert, insertions
 from .motion import OutOfSteps, Rehearsal
+from .sliding import slides
 
-GRASPS = 6
+GRASPS = 12
 SPOTS = 3
 SETTLE = 10  # control steps
 
@@ -19,21 +22,43 @@ SETTLE = 10  # control steps
 def plan(move: Rehearsal, facts: Sequence[Fact]) -> bool:
     """Rehearse everything that makes the facts hold; tell whether all were reached."""
     reached = True
-    for fact in facts:
+    with suppress(OutOfSteps):
+        move.await_rest()
+    targets = [fact.target for fact in facts]
+    for fact in in_order(move, facts):
         if not holds(move.env.problem, fact):
-            reached = achieve(move, fact) and reached
+            reached = achieve(move, fact, crowded=targets.count(fact.target) > 1) and reached
     return reached
 
 
-def achieve(move: Rehearsal, fact: Fact) -> bool:
-    """Rehearse one fact; on failure leave the rehearsal where it was."""
+def in_order(move: Rehearsal, facts: Sequence[Fact]) -> list[Fact]:
+    """Sort facts: what opens first, then placings, then what closes; opening what must take an object is added."""
+    closed = [
+        Fact(kind="open", subject=fact.target)
+        for fact in facts
+        if fact.target is not None and move.scene.joint_names(fact.target)
+    ]
+    order = {"close": 2, "on": 1, "in": 1}
+    return sorted([*dict.fromkeys(closed), *facts], key=lambda fact: order.get(fact.kind, 0))
+
+
+def achieve(move: Rehearsal, fact: Fact, crowded: bool = False) -> bool:
+    """Rehearse one fact; on failure leave the rehearsal where it was.
+
+    A way after which the fact lasts is preferred to one that solves the task for a moment only, as
+    LIBERO's protocol counts.
+    """
     start = move.mark()
-    for _ in attempts(move, fact):
+    moment: tuple[Array, ...] = ()
+    for _ in attempts(move, fact, crowded):
         if settled(move, fact):
             return True
+        if move.solved_at is not None and not moment:
+            moment = tuple(move.actions[: move.solved_at])
         move.rewind(start)
     move.rewind(start)
-    return False
+    move.repeat(moment[len(start.actions) :])
+    return bool(moment)
 
 
 def settled(move: Rehearsal, fact: Fact) -> bool:
@@ -48,25 +73,43 @@ def settled(move: Rehearsal, fact: Fact) -> bool:
     return holds(move.env.problem, fact)
 
 
-def attempts(move: Rehearsal, fact: Fact) -> Iterator[None]:
+def attempts(move: Rehearsal, fact: Fact, crowded: bool) -> Iterator[None]:
     """Rehearse different ways to make a fact hold, yielding after each; every way starts where the call did."""
-    if fact.target is not None:
-        yield from placings(move, fact.subject, fact.target)
+    if fact.target is None:
+        yield from articulation.ways(move, fact)
+        return
+    direction = entrance(move.scene, fact.target, fact.subject)
+    if direction is not None:
+        yield from _insertions(move, fact.subject, fact.target, direction)
+        return
+    careful = grasp_candidates(move.scene, fact.subject, GRASPS, CAREFUL)
+    yield from _placings(move, fact.subject, fact.target, careful, crowded)
+    yield from slides(move, fact)
+    if not careful:
+        daring = grasp_candidates(move.scene, fact.subject, GRASPS, DARING)
+        yield from _placings(move, fact.subject, fact.target, daring, crowded)
 
 
-def placings(move: Rehearsal, name: str, target: str) -> Iterator[None]:
-    """Rehearse pick and place with different grasps and places."""
-    for grasp in grasp_candidates(move.scene, name, GRASPS):
-        start = move.mark()
-        if not _picked(move, name, grasp):
-            move.rewind(start)
-            continue
-        held = move.mark()
-        for spot in islice(spots(move.scene, name, target), SPOTS):
-            with suppress(OutOfSteps):  # the attempt is judged by what it reached
-                put(move, name, spot)
+def _placings(move: Rehearsal, name: str, target: str, grasps: Sequence[Grasp], crowded: bool) -> Iterator[None]:
+    start = move.mark()
+    for grasp in grasps:
+        if _picked(move, name, grasp):
+            held = move.mark()
+            for spot in spots(move.scene, name, target, crowded)[:SPOTS]:
+                with suppress(OutOfSteps):  # the attempt is judged by what it reached
+                    put(move, name, spot)
+                yield
+                move.rewind(held)
+        move.rewind(start)
+
+
+def _insertions(move: Rehearsal, name: str, target: str, direction: Array) -> Iterator[None]:
+    start = move.mark()
+    for insertion in insertions(move.scene, name, target, direction):
+        if _picked(move, name, insertion.grasp):
+            with suppress(OutOfSteps):
+                insert(move, name, insertion)
             yield
-            move.rewind(held)
         move.rewind(start)
 
 

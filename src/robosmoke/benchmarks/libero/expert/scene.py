@@ -78,6 +78,12 @@ class Scene:
         """Return the distance between the fingers in metres."""
         return float(np.abs(self.data.qpos[self.problem.robots[0]._ref_gripper_joint_pos_indexes]).sum())
 
+    def speed(self) -> float:
+        """Return the speed of the fastest free object, in metres per second."""
+        joints = (self.problem.get_object(name).joints for name in self.problem.objects_dict)
+        velocities = [self.problem.sim.data.get_joint_qvel(names[-1])[:3] for names in joints if names]
+        return max((float(np.linalg.norm(velocity)) for velocity in velocities), default=0.0)
+
     def root(self, name: str) -> int:
         """Return the root body of an object or fixture."""
         return int(self.problem.obj_body_id[name])
