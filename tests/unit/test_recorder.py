@@ -165,6 +165,12 @@ def test_what_k_leaves_out_is_counted(tmp_path: Path) -> None:
     assert session.exit_code == 0
 
 
+def test_tasks_of_one_test_each_are_shared_among_workers(tmp_path: Path) -> None:
+    session = run_smoke(tmp_path, template(), "-k", "RS204", "-n", "2")
+    assert session.exit_code == 0, session.printed
+    assert [event.outcome for event in session.of(Ended)] == [CheckOutcome.PASSED] * 2
+
+
 def test_a_selection_of_nothing_is_not_green(tmp_path: Path) -> None:
     session = run_smoke(tmp_path, template(), "-k", "no_such_check")
     assert session.exit_code == 5

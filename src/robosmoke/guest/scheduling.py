@@ -28,6 +28,12 @@ class TaskScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is unt
         super().remove_node(node)
         return culprit
 
+    def _reschedule(self, node: Any) -> None:
+        """Hand out units until the worker has two tests: it runs none before it knows the one after."""
+        super()._reschedule(node)
+        while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            self._assign_work_unit(node)
+
     def _split_scope(self, nodeid: str) -> str:
         return task_of(nodeid)
 

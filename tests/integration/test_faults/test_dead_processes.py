@@ -63,6 +63,13 @@ def test_a_test_that_always_crashes_runs_once_and_the_rest_of_its_task_goes_on(f
     assert len(started) == len(set(started))
 
 
+def test_one_test_left_of_a_crashed_task_does_not_wait_for_ever(faulty):
+    """A worker holds its last test back until it knows the next one, which lies in another task."""
+    smoked = faulty.smoke("--task", "abort-when-painted", "--task", "sound", "-n", "1", "-k", "RS402 or RS403")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    assert sorted(smoked.outcomes.values()) == ["broken", "passed", "passed", "passed"]
+
+
 def test_a_guest_without_an_interpreter_leaves_no_records_and_says_so(faulty):
     smoked = faulty.smoke(environment="no-interpreter")
     smoked.assert_red(verdict="broken", blame="environment", exit_code=3)
