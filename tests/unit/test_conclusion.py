@@ -144,6 +144,16 @@ def test_a_process_that_stopped_between_tests_is_missing_what_it_planned() -> No
     assert outcomes(conclusion) == ["passed", "missing", "missing"]
 
 
+def test_a_session_that_gave_up_and_came_to_its_end_is_not_said_to_have_died() -> None:
+    conclusion = conclude([plan(SPACES, REPLAY), *ran(SPACES), *finished(1)], end(exit_code=1))
+    assert conclusion.checks[1].message == "never started: the session was given up before it (exit 1)"
+
+
+def test_a_plan_that_k_left_empty_is_red_and_counts_what_was_left_out() -> None:
+    conclusion = conclude([plan(deselected=20), *finished(5)], end(exit_code=5))
+    assert (conclusion.verdict, conclusion.reason) == (Verdict.FAILED, "no test was left to run (20 deselected)")
+
+
 @pytest.mark.parametrize("how", [end(exit_code=None, signal="SIGSEGV"), end(exit_code=1), end(exit_code=0)])
 def test_a_session_that_did_not_finish_is_broken_though_all_passed(how: ProcessEnd) -> None:
     conclusion = conclude([plan(SPACES, RATE), *ran(SPACES), *judged()], how)

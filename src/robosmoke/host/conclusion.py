@@ -59,13 +59,17 @@ def conclude(events: Sequence[Event], end: ProcessEnd) -> Conclusion:
     """Fold a journal into records and a verdict; whatever was planned appears in them."""
     # The process ended some time after the last event; how long is what its deadline is compared with.
     first_s = events[0].time if events else 0.0
-    checks = _checks(events, lambda started: _death(started, end, first_s), end.describe())
+    stopped = "session was given up" if any(isinstance(event, Finished) for event in events) else "process ended"
+    how = f"the {stopped} before it ({end.describe()})"
+    checks = _checks(events, lambda started: _death(started, end, first_s), how)
     return _conclusion(events, checks, _judge(checks, events, end))
 
 
 def conclude_stopped(events: Sequence[Event], reason: str, blame: Blame) -> Conclusion:
     """Conclude a run that something outside the guest ended; whatever was planned appears here too."""
-    checks = _checks(events, lambda _started: _Death(message=reason, blame=blame), reason)
+    checks = _checks(
+        events, lambda _started: _Death(message=reason, blame=blame), f"the process ended before it ({reason})"
+    )
     return _conclusion(events, checks, _Judgement(verdict=Verdict.BROKEN, reason=reason, blame=blame))
 
 
@@ -101,7 +105,7 @@ def _check(test: PlannedTest, ended: Ended | None, death: _Death | None, how: st
     elif death is not None:
         outcome, message, blame = CheckOutcome.BROKEN, death.message, death.blame
     else:
-        outcome, message, blame = CheckOutcome.MISSING, f"never started: the process ended before it ({how})", None
+        outcome, message, blame = CheckOutcome.MISSING, f"never started: {how}", None
     return CheckRecord(
         check=test.check,
         name=test.name,
