@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from robosmoke.errors import CheckFailed
 from robosmoke.guest.checks.controls import require_rate
 from robosmoke.guest.checks.registry import Check, by_code, checks
 from robosmoke.guest.collection import EPISODE_PROPERTY, FACT_PROPERTY, out_of, request_of
+from robosmoke.guest.engine.crew import describe_end
 from robosmoke.guest.provenance import facts
 from robosmoke.guest.watch import FAILURE_PROPERTY, judge
 from robosmoke.journal import (
@@ -34,6 +36,8 @@ from robosmoke.schema import EpisodeRecord, decode
 from robosmoke.vocabulary import Blame, CheckOutcome
 
 RATE_CHECK = "RS601"
+# A dead worker's pipes close a moment before its exit code can be read.
+_REAP_S = 5.0
 
 
 class Recorder:
@@ -47,6 +51,7 @@ class Recorder:
         self._started: dict[str, float] = {}
         self._reports: dict[str, list[pytest.TestReport]] = {}
         self._episodes: list[EpisodeRecord] = []
+        self._broken_experts: list[Ended] = []
         self._deselected = 0
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -103,16 +108,17 @@ class Recorder:
                 name, _, fact = str(value).partition("=")
                 self._write(Provenance(time=time.time(), facts={name: fact}))
         outcome, blame, message = _concluded(phases, self._elapsed_s(nodeid), self._deadline_s)
-        self._write(
-            Ended(
-                time=time.time(),
-                test=nodeid,
-                outcome=outcome,
-                duration_s=round(sum(phase.duration for phase in phases), 4),
-                message=message,
-                blame=blame,
-            )
+        ended = Ended(
+            time=time.time(),
+            test=nodeid,
+            outcome=outcome,
+            duration_s=round(sum(phase.duration for phase in phases), 4),
+            message=message,
+            blame=blame,
         )
+        if outcome is CheckOutcome.BROKEN and self._planned[nodeid].check == RATE_CHECK:
+            self._broken_experts.append(ended)
+        self._write(ended)
 
     def _write(self, event: Event) -> None:
         """Append an event; a journal that cannot be written ends the process at once, with a code of its own."""
@@ -135,6 +141,12 @@ class Recorder:
             outcome, blame, message = CheckOutcome.PASSED, None, require_rate(self._request.manifest, self._episodes)
         except CheckFailed as failure:
             outcome, blame, message = judge(failure)
+            if self._broken_experts and not any(record.control == "expert" for record in self._episodes):
+                blame = self._broken_experts[0].blame
+        message += "".join(
+            f"; the expert's test on {self._planned[ended.test].task} broke: {ended.message}"
+            for ended in self._broken_experts
+        )
         self._write(
             Ended(time=time.time(), test=planned.test, outcome=outcome, duration_s=0.0, message=message, blame=blame)
         )
@@ -159,7 +171,7 @@ def _concluded(
     if decisive.when not in ("setup", "call", "teardown"):
         if elapsed_s >= deadline_s:
             return CheckOutcome.BROKEN, Blame.ENV, f"timed out after {deadline_s:.0f} s, its worker was ended"
-        return CheckOutcome.BROKEN, Blame.ENV, f"its worker process died: {_last_line(decisive.longrepr)}"
+        return CheckOutcome.BROKEN, Blame.ENV, f"its worker process {_death(decisive)} in the middle of this test"
     if decisive.skipped:
         if hasattr(decisive, "wasxfail"):
             return CheckOutcome.EXPECTED, None, str(decisive.wasxfail)
@@ -168,6 +180,15 @@ def _concluded(
         return CheckOutcome.UNEXPECTEDLY_PASSED, Blame.ENV, f"declared as expected to fail: {decisive.longrepr}"
     failure = json.loads(str(dict(decisive.user_properties)[FAILURE_PROPERTY]))
     return CheckOutcome(failure["outcome"]), Blame(failure["blame"]), failure["message"]
+
+
+def _death(report: Any) -> str:
+    """Say how the worker died that xdist's report of a crash names."""
+    try:
+        # Neither xdist nor execnet hands the exit code out: only the process itself knows it.
+        return describe_end(report.node.gateway._io.popen.wait(timeout=_REAP_S))
+    except subprocess.TimeoutExpired:
+        return "closed its connection"
 
 
 def _skip_reason(longrepr: Any) -> str:

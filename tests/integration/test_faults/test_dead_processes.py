@@ -63,6 +63,17 @@ def test_a_test_that_always_crashes_runs_once_and_the_rest_of_its_task_goes_on(f
     assert len(started) == len(set(started))
 
 
+def test_when_the_experts_test_crashes_its_rate_and_the_reason_say_so(faulty):
+    smoked = faulty.smoke("--task", "abort", "-n", "2", "-k", "RS601")
+    smoked.assert_red(verdict="broken", blame="env", exit_code=3)
+    of_task, of_pair = smoked.checks
+    crash = "its worker process was killed by SIGABRT in the middle of this test"
+    assert (of_task["outcome"], of_task["message"]) == ("broken", crash)
+    assert (of_pair["outcome"], of_pair["blame"]) == ("failed", "env")
+    assert of_pair["message"].endswith(f"; the expert's test on abort broke: {crash}")
+    assert smoked.run["reason"] == f"RS601 expert-succeeds on abort: {crash}"
+
+
 def test_one_test_left_of_a_crashed_task_does_not_wait_for_ever(faulty):
     """A worker holds its last test back until it knows the next one, which lies in another task."""
     smoked = faulty.smoke("--task", "abort-when-painted", "--task", "sound", "-n", "1", "-k", "RS402 or RS403")
