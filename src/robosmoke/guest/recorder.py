@@ -102,8 +102,7 @@ class Recorder:
         for key, value in phases[-1].user_properties:
             if key == EPISODE_PROPERTY:
                 record = decode(str(value).encode(), EpisodeRecord, source=nodeid)
-                self._episodes.append(record)
-                self._write(EpisodeEnded(time=time.time(), record=record))
+                self._keep(record)
             elif key == FACT_PROPERTY:
                 name, _, fact = str(value).partition("=")
                 self._write(Provenance(time=time.time(), facts={name: fact}))
@@ -119,6 +118,12 @@ class Recorder:
         if outcome is CheckOutcome.BROKEN and self._planned[nodeid].check == RATE_CHECK:
             self._broken_experts.append(ended)
         self._write(ended)
+
+    def _keep(self, record: EpisodeRecord) -> None:
+        """Journal an episode once: the worker that replaces a dead one knows none, and plays it again."""
+        if record.episode.index not in {kept.episode.index for kept in self._episodes}:
+            self._episodes.append(record)
+            self._write(EpisodeEnded(time=time.time(), record=record))
 
     def _write(self, event: Event) -> None:
         """Append an event; a journal that cannot be written ends the process at once, with a code of its own."""

@@ -63,6 +63,13 @@ def test_a_test_that_always_crashes_runs_once_and_the_rest_of_its_task_goes_on(f
     assert len(started) == len(set(started))
 
 
+def test_an_episode_that_a_crash_makes_the_next_worker_play_again_counts_once(faulty):
+    smoked = faulty.smoke("--task", "abort-when-painted", "-n", "2", "-k", "RS601 or RS402 or RS903")
+    journal = (smoked.folder / "journal.jsonl").read_text().splitlines()
+    assert len([line for line in journal if '"control":"expert"' in line]) == 1
+    assert smoked.checks[-1]["message"] == "1 of 1 episodes solved, 0 errored"
+
+
 def test_when_the_experts_test_crashes_its_rate_and_the_reason_say_so(faulty):
     smoked = faulty.smoke("--task", "abort", "-n", "2", "-k", "RS601")
     smoked.assert_red(verdict="broken", blame="env", exit_code=3)
