@@ -16,7 +16,7 @@ from robosmoke.errors import CheckFailed
 from robosmoke.guest.checks.controls import require_rate
 from robosmoke.guest.checks.registry import Check, by_code, checks
 from robosmoke.guest.collection import EPISODE_PROPERTY, FACT_PROPERTY, out_of, request_of
-from robosmoke.guest.engine.crew import describe_end
+from robosmoke.guest.endings import describe_end
 from robosmoke.guest.provenance import facts
 from robosmoke.guest.watch import FAILURE_PROPERTY, judge
 from robosmoke.journal import (

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from robosmoke.guest.endings import describe_end
 from robosmoke.guest.engine.queue import TaskKey, task_of
 from robosmoke.guest.engine.worker import OUT_OF_MEMORY
 from robosmoke.schema import Episode
@@ -81,7 +82,7 @@ class CrewMember:
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self.dismiss()
         os.close(self.replies)
-        return self.condemned or describe_end(status)
+        return self.condemned or describe_worker_end(status)
 
     def has_ended(self) -> bool:
         """Tell whether the process is dead, without waiting or reaping it."""
@@ -124,14 +125,9 @@ def end_with_parent(parent: int, number: signal.Signals) -> None:
         os._exit(1)
 
 
-def describe_end(status: int) -> str:
-    """Say how a process ended, from its exit code (negative: a signal)."""
-    if status == OUT_OF_MEMORY:
-        return "ran out of memory"
-    if status >= 0:
-        return f"exited with code {status}"
-    hint = ", as the kernel does when memory runs out" if -status == signal.SIGKILL else ""
-    return f"was killed by {signal.Signals(-status).name}{hint}"
+def describe_worker_end(status: int) -> str:
+    """Say how a worker ended; one that found no memory leaves with a code of its own."""
+    return "ran out of memory" if status == OUT_OF_MEMORY else describe_end(status)
 
 
 def _be_a_worker(
