@@ -22,6 +22,7 @@ FINGER = 0.018  # half the thickness of the closed fingers along a push, metres
 LEDGE = 0.003  # a rim higher than this above the inside can be pulled from within
 AHEAD = 0.08  # how far ahead of the object the hand is led
 PATIENCE = 20  # control steps without progress after which a way is given up
+HOVER = 0.07  # above the object's origin, metres
 NEAR = 0.008  # from the target's centre, where a slide ends
 
 
@@ -95,9 +96,12 @@ def _slide(move: Rehearsal, fact: Fact, target: Array, contact: Contact, rotatio
         hand[2] = contact.height
         hand = hand - TIP * rotation[:, 2]
         if not started:
-            reach(move, Grasp(position=hand, rotation=rotation, cost=0.0))
+            # Turning happens above the object, where there is room; then the hand backs down behind it.
+            over = origin + HOVER * UP
+            reach(move, Grasp(position=over, rotation=rotation, cost=0.0))
             move.grip = CLOSED
-            move.go(hand, rotation, 0.006, limit=40)
+            for point, tolerance in ((over, 0.01), (hand + 0.04 * UP, 0.01), (hand, 0.006)):
+                move.go(point, rotation, tolerance, limit=40)
             started = True
             continue
         move.step(move.towards(hand + min(AHEAD, left + 0.03) * direction, rotation, 1.0))
