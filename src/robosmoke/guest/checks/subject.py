@@ -21,8 +21,6 @@ from robosmoke.guest.video import VideoPlan, VideoWriter
 from robosmoke.manifest import Manifest, Task
 from robosmoke.schema import Episode, EpisodeRecord
 
-EnvMaker = Callable[[Task, EnvOptions], BenchmarkEnv]
-
 
 @dataclass
 class TaskSubject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -44,8 +44,3 @@ def _fact(words: Sequence[str]) -> Fact:
 def holds(problem: Any, fact: Fact) -> bool:
     """Evaluate one fact now, with LIBERO's own predicate."""
     return bool(problem._eval_predicate(fact.words()))
-
-
-def unmet(problem: Any, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Return the facts that do not hold now."""
-    return tuple(fact for fact in facts if not holds(problem, fact))

@@ -11,7 +11,6 @@ import numpy as np
 from .geometry import UP, Array, Box, depth_along, points_of
 
 HINGE = 3  # mujoco.mjtJoint.mjJNT_HINGE
-SLIDE = 2  # mujoco.mjtJoint.mjJNT_SLIDE
 BOX = 6  # mujoco.mjtGeom.mjGEOM_BOX
 ROBOT_PREFIXES = ("robot0_", "gripper0_", "mount0_")  # robosuite's naming of its first robot
 
