@@ -37,6 +37,8 @@ REFUSED = [
     (["smoke", "pusht", "-e", "defualt"], "unknown environment of pusht 'defualt': did you mean 'default'?"),
     (["smoke", "metaworld", "--task", "push-v4"], "unknown task of metaworld 'push-v4': did you mean 'push-v3'?"),
     (["smoke", "pusht", "--task", "push-t", "--all-tasks"], "--task and --all-tasks exclude each other"),
+    (["smoke", "pusht", "-k", "and and"], "-k 'and and': is not an expression that pytest understands"),
+    (["smoke", "pusht", "--override", "pygam==2.6.0"], "'pygam': did you mean 'pygame'?"),
     (["smoke", "pusht", "--override", "pygame"], "--override 'pygame': needs a version, such as 'pygame==1.2'"),
     (["smoke", "pusht", "--override", "== 3"], "--override '== 3': not a requirement"),
     (["smoke", "pusht", "--backend", "podman"], "podman"),
