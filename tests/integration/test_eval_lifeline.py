@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from robosmoke.evaluation.ledger import LEDGER_NAME, read_ledger
+from robosmoke.evaluation.ledger import read_ledger
 from robosmoke.evaluation.record import canonical
+
+from .watching import lines, living, until
 
 TEMPLATE = Path(__file__).parents[2] / "src" / "robosmoke" / "host" / "template" / "src"
 POLICIES = Path(__file__).parents[1] / "unit" / "eval_policies.py"
@@ -54,33 +55,6 @@ def start(tmp_path: Path) -> Start:
     return run
 
 
-def members(folder: Path) -> set[int]:
-    """Return the living processes whose environment or arguments name the folder, ours left out."""
-    found: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-                alive = (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-            except OSError:
-                continue
-            if alive and str(folder).encode() in text:
-                found.add(int(entry.name))
-    return found
-
-
-def until(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-def lines(folder: Path) -> int:
-    path = folder / LEDGER_NAME
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
 @pytest.mark.parametrize("policy", ["Hangs", "HangsWithChild"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_two_seconds_after_its_end_nothing_is_left_though_a_worker_holds_the_interpreter_lock(
@@ -88,9 +62,9 @@ def test_two_seconds_after_its_end_nothing_is_left_though_a_worker_holds_the_int
 ) -> None:
     process = start(policy, tmp_path / "run")
     until(lambda: list(tmp_path.glob("hangs-*")))
-    assert len(members(tmp_path)) >= 4, "parent, supervisor and two workers"
+    assert len(living(tmp_path)) >= 4, "parent, supervisor and two workers"
     process.send_signal(number)
-    until(lambda: not members(tmp_path), timeout_s=2.0)
+    until(lambda: not living(tmp_path), timeout_s=2.0)
     process.communicate()
 
 
@@ -101,12 +75,12 @@ def test_a_supervisor_that_is_killed_takes_its_workers_along_and_ends_the_evalua
     until(lambda: list(tmp_path.glob("hangs-*")))
     supervisor = next(
         pid
-        for pid in members(tmp_path)
+        for pid in living(tmp_path)
         if b"engine.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes()
         and int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) == process.pid
     )
     os.kill(supervisor, signal.SIGKILL)
-    until(lambda: not members(tmp_path), timeout_s=2.0)
+    until(lambda: not living(tmp_path), timeout_s=2.0)
     process.communicate()
     assert process.returncode != 0
 
@@ -120,7 +94,7 @@ def test_an_evaluation_killed_at_any_point_ends_as_an_undisturbed_one(start: Sta
         until(lambda done=done: lines(folder) >= done)
         process.kill()
         process.communicate()
-        until(lambda: not members(tmp_path), timeout_s=2.0)
+        until(lambda: not living(tmp_path), timeout_s=2.0)
         place = "resume"
     assert start("Slow", folder, place).communicate()[0] == "40\n"
     records = read_ledger(folder)

@@ -19,6 +19,8 @@ from robosmoke.evaluation.record import canonical
 from robosmoke.host.environments.guest_variables import guest_variables
 from robosmoke.host.environments.venv import PreparedVenv, VenvBackend
 
+from .watching import lines, living, until
+
 # Two tasks that the expert solves at different steps, three episodes of each.
 METAWORLD = ("metaworld", "--task", "push-v3", "door-open-v3", "--episodes", "3")
 Command = Callable[..., "subprocess.Popen[str]"]
@@ -71,21 +73,6 @@ def records(folder: Path) -> bytes:
     return canonical(read_ledger(folder))
 
 
-def living(home: Path) -> set[int]:
-    """Return the living processes whose environment or arguments name the test's folder."""
-    found: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-                alive = (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-            except OSError:
-                continue
-            if alive and str(home).encode() in text:
-                found.add(int(entry.name))
-    return found
-
-
 def workers(home: Path) -> list[int]:
     """Return the workers of a run: supervisors whose parent is a supervisor."""
     parents = {
@@ -94,18 +81,6 @@ def workers(home: Path) -> list[int]:
         if b"engine.supervisor" in Path(f"/proc/{pid}/cmdline").read_bytes()
     }
     return [pid for pid, parent in parents.items() if parent in parents]
-
-
-def until(condition: Callable[[], object], timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-def lines(folder: Path) -> int:
-    path = folder / LEDGER_NAME
-    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 @pytest.mark.parametrize("flags", [METAWORLD, ("pusht", "--policy", "random", "--episodes", "4")], ids=lambda f: f[0])
